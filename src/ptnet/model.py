@@ -474,7 +474,8 @@ class Reach:
     """`serve` (this process must hold the port) or `join`."""
     outcome: str
     """`ok`, or the reason: `unresolved`, `refused`, `unreachable`, `prohibited`, `timeout`,
-    `not-a-store`, `silent`, `port-busy`, `not-permitted`, `not-local`, `loopback`, `failed`."""
+    `not-a-store`, `silent`, `port-busy`, `not-permitted`, `not-local`, `loopback`, `no-rank-0`,
+    `failed`."""
     resolution: Resolution | None = None
     route: Route | None = None
     connects: list[Connect] = field(default_factory=list)
@@ -497,6 +498,7 @@ class RankCard:
     launch: Launch
     boot_id: str | None = None
     netns: int | None = None
+    pidns: int | None = None
     reach: Reach | None = None
     left: str | None = None
     """Set when the participant left before the verdict: why, e.g. `interrupted by SIGINT`."""

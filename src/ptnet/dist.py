@@ -1,0 +1,219 @@
+"""Everything that needs torch, which is imported inside the functions and nowhere else."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from ptnet.errors import UsageError
+from ptnet.model import InvalidValue, Launch
+
+if TYPE_CHECKING:
+    import torch.distributed
+
+STORE_TIMEOUT = timedelta(seconds=60)
+
+_servers: dict[int, Any] = {}
+"""Stores that this process serves, by port. torch's own TCPStore of the same port reuses the server
+of one that still exists (`multi_tenant`), so they live as long as the process."""
+
+
+def available() -> bool:
+    """Can torch be imported here; does not import it."""
+    return importlib.util.find_spec("torch") is not None
+
+
+def _open(host: str, port: int, serve: bool) -> Any:
+    from torch.distributed import TCPStore
+
+    def store(use_libuv: bool) -> Any:
+        return TCPStore(
+            host,
+            port,
+            None,
+            serve,
+            timeout=STORE_TIMEOUT,
+            wait_for_workers=False,
+            multi_tenant=serve,
+            use_libuv=use_libuv,
+        )
+
+    use_libuv = os.environ.get("USE_LIBUV", "1") == "1"
+    try:
+        return store(use_libuv)
+    except RuntimeError as error:
+        if not use_libuv or "libuv" not in str(error):
+            raise
+        return store(False)  # a torch built without libuv, as Debian's
+
+
+def serve_store(port: int) -> Any:
+    """A store on all addresses of this host, as torch's own would be; reuses this process's.
+
+    The server's own client goes over loopback: whether the job's name for this host leads here is
+    asked separately.
+    """
+    if port not in _servers:
+        _servers[port] = _open("127.0.0.1", port, serve=True)
+    return _servers[port]
+
+
+def serves(port: int) -> bool:
+    """Does this process serve a store on that port already."""
+    return port in _servers
+
+
+def stop_serving(port: int) -> None:
+    """Close the server, unless torch uses it too."""
+    _servers.pop(port, None)
+
+
+def join_store(address: str, port: int) -> Any:
+    """A client of the store that was just greeted at this address."""
+    return _open(address, port, serve=False)
+
+
+@dataclass
+class Torchrun:
+    """A torchrun command, read with torch's own parser."""
+
+    argv: list[str]
+    """Its arguments, without the program."""
+    launch: Launch
+    serves: bool
+    """Will torch make this node the host of the rendezvous store."""
+    must_serve: bool
+    """Is it an error when it cannot: otherwise torch goes on as a client."""
+
+
+def read_torchrun(argv: list[str]) -> Torchrun:
+    """What `torchrun ARGV…` will do, `PET_*` variables and `--standalone` included.
+
+    Raises UsageError with torch's own words for a value that torch refuses; an unknown option ends
+    the process with torchrun's usage, as torchrun does.
+    """
+    from torch.distributed import run
+    from torch.distributed.elastic.rendezvous import utils
+
+    args = run.get_args_parser().parse_args(argv)
+    try:
+        least, most = run.parse_min_max_nnodes(args.nnodes)
+        conf = utils._parse_rendezvous_config(args.rdzv_conf)
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"torchrun: {error}") from error
+    launch = Launch(
+        launcher="torchrun",
+        unit="node",
+        nnodes=least,
+        nnodes_max=most if most != least else None,
+        backend=args.rdzv_backend,
+        run_id=args.rdzv_id,
+    )
+    if args.nproc_per_node.isdigit():
+        launch.local_world_size = int(args.nproc_per_node)
+    if _alone(args, most):
+        launch.backend = "c10d"
+        launch.nnodes, launch.nnodes_max = 1, None
+        return Torchrun(argv, launch, serves=False, must_serve=False)
+    _read_endpoint(args, launch)
+    if args.rdzv_backend == "static":
+        launch.node_rank = args.node_rank
+        serves_it, must = args.node_rank == 0, True
+    elif args.rdzv_backend == "c10d" and launch.master_addr is not None:
+        explicit = conf.get("is_host")
+        must = explicit is not None
+        serves_it = _is_true(explicit) if must else _is_here(launch)
+    else:
+        serves_it = must = False
+    return Torchrun(argv, launch, serves_it, must)
+
+
+def _alone(args: Any, most: int) -> bool:
+    """torch's rule for a rendezvous that stays on this host."""
+    if args.standalone:
+        return True
+    static_default = args.rdzv_backend == "static" and not args.rdzv_endpoint
+    return bool(static_default and args.master_port is None and most == 1)
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.lower() in ("1", "true", "t", "yes", "y")
+
+
+def _is_here(launch: Launch) -> bool:
+    """torch's guess whether the endpoint is this host."""
+    import socket
+
+    from torch.distributed.elastic.rendezvous import utils
+
+    try:
+        return utils._matches_machine_hostname(launch.master_addr or "")
+    except socket.gaierror:
+        return False  # torch raises here: the check own-name-unresolved says so
+
+
+def _read_endpoint(args: Any, launch: Launch) -> None:
+    from torch.distributed import run
+    from torch.distributed.elastic.rendezvous import utils
+
+    if args.master_port is None:
+        args.master_port = 29500
+    endpoint = run.get_rdzv_endpoint(args)
+    default_port = 29400 if args.rdzv_backend == "c10d" else -1
+    option = "--rdzv-endpoint" if args.rdzv_endpoint else "--master-addr"
+    try:
+        launch.master_addr, launch.master_port = utils.parse_rendezvous_endpoint(
+            endpoint, default_port
+        )
+    except ValueError as error:
+        launch.invalid.append(InvalidValue(option, endpoint, str(error)))
+        return
+    launch.sources["master_addr"] = option
+    if not 0 < launch.master_port < 65536:
+        launch.invalid.append(InvalidValue(option, endpoint, "a port from 1 to 65535"))
+        launch.master_port = None
+
+
+def start_torchrun(argv: list[str]) -> None:
+    """torchrun itself, in this process: its store reuses the server that is open here."""
+    from torch.distributed import run
+
+    run.main(argv)
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    *args: Any,
+    wait_s: float | None = None,
+    **kwargs: Any,
+) -> None:
+    """`ptnet.require()`, then `torch.distributed.init_process_group` with the same arguments.
+
+    `wait_s` (seconds, default `PTNET_WAIT` or 300) is how long the ranks wait for each other before
+    the pre-flight says who is missing. With an `init_method` other than `env://`, or with a `store`,
+    the ranks meet where ptnet cannot know it: then only this host is checked.
+
+    Raises PreflightError, with the same text on every rank, when the network will not carry the job.
+    """
+    import torch.distributed
+
+    from ptnet.preflight import require
+
+    store = args[0] if args else kwargs.get("store")
+    elsewhere = store is not None or init_method not in (None, "env://")
+    require(
+        rank=rank if rank >= 0 else None,
+        world_size=world_size if world_size > 0 else None,
+        wait_s=wait_s,
+        meet=not elsewhere,
+    )
+    torch.distributed.init_process_group(
+        backend, init_method, timeout, world_size, rank, *args, **kwargs
+    )

@@ -1,0 +1,196 @@
+"""Stage 3 and 6: the participants meet on a board and come to one verdict.
+
+Everyone puts a card on the board (a rank's, or a node's in front of its launcher) and the first of
+each node its snapshot. One of them, the leader, reads the cards as they come, judges, and writes the
+verdict once; all others wait for that key alone. A participant that leaves before the verdict writes
+it itself, so that nobody waits for one that has already failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ptnet import checks, codec
+from ptnet.board import SLOTS, VERDICT, Board, BoardLost
+from ptnet.model import ERROR, Job, RankCard, Report, Snapshot
+
+ACKS = "acks"
+MAX_BYTES = 16 << 20
+"""Of one card or snapshot, unpacked."""
+PAUSE_S = (0.005, 0.2)
+LINGER_S = 5.0
+"""How long the participant that serves the board stays after a failure, for the others to read it."""
+
+
+@dataclass
+class Meeting:
+    """One participant's side."""
+
+    board: Board
+    card: RankCard
+    snapshot: Snapshot | None
+    expected: int
+    deadline_s: float
+    """time.monotonic()"""
+    say: Callable[[Job, int, float], None]
+    """Called while nothing is decided: the cards that were read, the number of participants that
+    are here, the seconds left."""
+    cards: dict[int, RankCard] = field(default_factory=dict)
+    snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    slot: int = 0
+    started_s: float = field(default_factory=time.monotonic)
+
+    def hold(self) -> Report:
+        """Meet, and return the common report."""
+        self._put("card", _pack(codec.dump(self.card)))
+        decided = self._verdict()
+        if decided is not None:
+            return self._join_late(decided)
+        try:
+            return self._wait()
+        except BoardLost:
+            raise
+        except BaseException as error:
+            self._leave(error)
+            raise
+
+    def tell(self) -> Report:
+        """Put a card there that shows this participant's own failure, and end the meeting for all."""
+        self._put("card", _pack(codec.dump(self.card)))
+        self._read()
+        return self._settle(checks.judge(self._job(complete=False), only_early=True))
+
+    def end(self, serving: bool) -> None:
+        """Say that the verdict was read. Who serves the board waits for the others to say so."""
+        acks = self.board.add(ACKS)
+        give_up = time.monotonic() + LINGER_S
+        while serving and acks < self.board.count(SLOTS) and time.monotonic() < give_up:
+            time.sleep(0.01)
+            acks = self.board.count(ACKS)
+        self.board.close(last=acks >= self.board.count(SLOTS))
+
+    def _put(self, kind: str, value: bytes) -> None:
+        if self.snapshot is not None:
+            snapshot = _pack(codec.dump(self.snapshot))
+        self.slot = self.slot or self.board.add(SLOTS)
+        if self.snapshot is not None:
+            self.board.put(f"snapshot/{self.slot}", snapshot)
+        self.board.put(f"{kind}/{self.slot}", value)
+
+    def _verdict(self) -> Report | None:
+        value = self.board.get([VERDICT])[0]
+        return codec.load(Report, json.loads(value)) if value else None
+
+    def _settle(self, report: Report) -> Report:
+        text = json.dumps(codec.dump(report)).encode()
+        return codec.load(Report, json.loads(self.board.put_once(VERDICT, text)))
+
+    def _leads(self) -> bool:
+        launch = self.card.launch
+        first = launch.node_rank if launch.unit == "node" else launch.rank
+        return self.slot == 1 or first == 0
+
+    def _wait(self) -> Report:
+        pause = PAUSE_S[0]
+        while True:
+            decided = self._verdict()
+            if decided is not None:
+                return decided
+            left_s = self.deadline_s - time.monotonic()
+            if self._leads() or left_s <= 0:
+                report = self._decide(left_s <= 0)
+                if report is not None:
+                    return self._settle(report)
+            self.say(self._job(complete=False), self.board.count(SLOTS), left_s)
+            time.sleep(max(0.0, min(pause, left_s)))
+            pause = min(pause * 1.5, PAUSE_S[1])
+
+    def _decide(self, late: bool) -> Report | None:
+        """The report, once there is enough for one."""
+        news = self._read()
+        if len(self.cards) >= self.expected:
+            return checks.judge(self._job(complete=True))
+        if late:
+            job = self._job(complete=False)
+            job.waited_s = time.monotonic() - self.started_s
+            return checks.judge(job)
+        if news:
+            early = checks.judge(self._job(complete=False), only_early=True)
+            if any(f.severity == ERROR for f in early.findings):
+                return early
+        return None
+
+    def _read(self) -> bool:
+        """Read the cards that came since; True if there were any."""
+        new = [n for n in range(1, self.board.count(SLOTS) + 1) if n not in self.cards]
+        found = False
+        for n, value in zip(new, self.board.get([f"card/{n}" for n in new]), strict=True):
+            if value is None or not self.board.alive(f"card/{n}"):
+                continue
+            card = codec.load(RankCard, _unpack(value))
+            if self._is_gone(card):
+                continue
+            self.cards[n] = card
+            found = True
+            snapshot = self.board.get([f"snapshot/{n}"])[0]
+            if snapshot is not None:
+                self.snapshots[n] = codec.load(Snapshot, _unpack(snapshot))
+        return found
+
+    def _is_gone(self, card: RankCard) -> bool:
+        """An earlier process of this very host and PID namespace that has ended: a restart."""
+        if (card.boot_id, card.pidns) != (self.card.boot_id, self.card.pidns):
+            return False
+        try:
+            os.kill(card.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+        return False
+
+    def _job(self, complete: bool) -> Job:
+        cards = self.cards or {self.slot: self.card}
+        snapshots = self.snapshots
+        if not snapshots and self.snapshot is not None:
+            snapshots = {self.slot: self.snapshot}
+        return Job(
+            cards=[cards[n] for n in sorted(cards)],
+            snapshots=[snapshots[n] for n in sorted(snapshots)],
+            complete=complete,
+            expected=self.expected,
+        )
+
+    def _join_late(self, decided: Report) -> Report:
+        """The others have agreed and gone on: an elastic join, or a restart. Check this participant
+        against the board, and hold up nobody."""
+        if decided.verdict == "fail" or self.card.launch.agent_store:
+            return decided  # under an agent's store the agents have given out the ranks
+        self._read()
+        own = checks.judge(self._job(complete=False), only_early=True)
+        return own if own.verdict == "fail" else decided
+
+    def _leave(self, error: BaseException) -> None:
+        interrupted = isinstance(error, (KeyboardInterrupt, SystemExit))
+        self.card.left = "interrupted" if interrupted else repr(error)
+        with contextlib.suppress(BoardLost):
+            self.cards.pop(self.slot, None)
+            self.tell()
+
+
+def _pack(data: object) -> bytes:
+    return zlib.compress(json.dumps(data).encode(), 1)
+
+
+def _unpack(value: bytes) -> object:
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(value, MAX_BYTES)
+    if unpacker.unconsumed_tail:
+        raise BoardLost(f"a card on the board is larger than {MAX_BYTES} bytes")
+    return json.loads(data)
