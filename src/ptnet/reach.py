@@ -22,8 +22,9 @@ LOOPBACK_GRACE_S = 5.0
 """A refused loopback address on a node that is not the master."""
 UNREACHABLE_GRACE_S = 9.0
 """Nothing but time-outs or unreachable: three SYNs of 3 s each, one resent after 1 s."""
-STRANGER_GRACE_S = 1.0
-"""Something that answers, but not as a c10d store."""
+STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 2.5}
+"""Something that answers, but not as a c10d store; or says nothing, twice: torch's older server
+(USE_LIBUV=0) stops answering for 5 s now and then (measured, 2.13)."""
 NOT_LOCAL_GRACE_S = 8.0
 """Rank 0 on a host that is not the master's: time for the real one to open its store."""
 
@@ -32,7 +33,6 @@ ANSWER_S = 3.0
 RESOLVE_S = 4.0
 PAUSE_S = (0.01, 0.25)
 
-STRANGER = ("not-a-store", "silent")
 WORST = ("store", "not-a-store", "silent", "refused", "prohibited", "unreachable", "timeout")
 """Of several addresses, what the nearest to success said counts."""
 
@@ -218,8 +218,8 @@ def _nearest(connects: list[Connect]) -> str:
 
 def _is_final(end: Endpoint, reach: Reach, for_s: float) -> bool:
     """Will waiting not mend it; `for_s` is how long it has been so."""
-    if reach.outcome in STRANGER:
-        return for_s >= STRANGER_GRACE_S
+    if reach.outcome in STRANGER_GRACE_S:
+        return for_s >= STRANGER_GRACE_S[reach.outcome]
     if reach.outcome == "refused":
         if points_at_itself(end, reach):
             return reach.waited_s >= LOOPBACK_GRACE_S

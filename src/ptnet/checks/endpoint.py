@@ -1,0 +1,452 @@
+"""The way to the rendezvous endpoint (MASTER_ADDR:MASTER_PORT, --rdzv-endpoint)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptnet.checks.registry import check
+from ptnet.checks.words import master_option, nodes, port_option, ranks, who
+from ptnet.model import Evidence, Finding, Fix, HostsEntry, Job, RankCard, Reach, Snapshot
+
+SEEN = "connect to the endpoint"
+
+
+def _with(job: Job, *outcomes: str) -> Iterator[tuple[RankCard, Reach]]:
+    for card in job.cards:
+        if card.reach is not None and card.reach.outcome in outcomes:
+            yield card, card.reach
+
+
+def _finding(id: str, card: RankCard, message: str, seen: Evidence, *fixes: Fix) -> Finding:
+    return Finding(id, "error", message, nodes(card), ranks(card), [], [seen], list(fixes))
+
+
+def _snapshot(job: Job, node: str) -> Snapshot | None:
+    return next((s for s in job.snapshots if s.node == node), None)
+
+
+def _hosts_line(job: Job, node: str, name: str) -> HostsEntry | None:
+    snapshot = _snapshot(job, node)
+    entries = snapshot.names.hosts if snapshot and snapshot.names else []
+    return next((e for e in entries if name in e.names), None)
+
+
+def _at(reach: Reach) -> str:
+    addresses = [c.address for c in reach.connects]
+    shown = f" ({', '.join(addresses)})" if addresses and addresses != [reach.host] else ""
+    return f"{reach.host}:{reach.port}{shown}"
+
+
+@check("master-unresolved", title="The master's name does not resolve", family="F03", early=True)
+def master_unresolved(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        getaddrinfo of the rendezvous host on each node, repeated for 5 s (for launchers whose names
+        appear late, such as Kubernetes', until the deadline).
+
+    Why it matters for training
+        torch retries a name that does not resolve until its time-out: 15 to 30 minutes of silence.
+
+    Fix
+        Correct the name, give the address instead, or add the name to DNS or /etc/hosts.
+
+    False alarms
+        A name that appears in DNS only after more than 5 s: wait for it before the start.
+
+    Source
+        torch/csrc/distributed/c10d/socket.cpp (gai errors are retried).
+    """
+    for card, reach in _with(job, "unresolved"):
+        r = reach.resolution
+        why = (r.error_text if r else None) or "no answer"
+        option = master_option(card.launch)
+        yield _finding(
+            "master-unresolved",
+            card,
+            f"{who(card)} cannot resolve the master's name {reach.host}: {why}.",
+            Evidence("getaddrinfo", (r.error if r else None) or "failed", "an address", option),
+            Fix(f"correct {option}, or give the master's address in its place"),
+            Fix(
+                f"or add the name on {card.node}",
+                ["getent", "hosts", reach.host],
+                "/etc/hosts",
+                needs_root=True,
+            ),
+        )
+
+
+@check("master-port-busy", title="The master's port is held by another program", family="F04",
+       early=True)  # fmt: skip
+def master_port_busy(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        The listeners of the node that must serve the rendezvous store, and their owner.
+
+    Why it matters for training
+        The store cannot open its port: the master ends at once with EADDRINUSE, and all other nodes
+        wait for it, or talk to the stranger.
+
+    Fix
+        Choose another port on all nodes, or end the program that holds this one.
+
+    False alarms
+        None known: a port in LISTEN on any address of this host cannot be opened again.
+
+    Source
+        bind(2), EADDRINUSE; torch/csrc/distributed/c10d/TCPStoreLibUvBackend.cpp.
+    """
+    for card, reach in _with(job, "port-busy"):
+        held = reach.holder
+        by = "a process that this user cannot see"
+        if held and held.pid:
+            by = f"{held.command or 'a process'} (pid {held.pid}, uid {held.uid})"
+        option = port_option(card.launch)
+        yield _finding(
+            "master-port-busy",
+            card,
+            f"{who(card)} must open port {reach.port} for the rendezvous, but it is held by {by}.",
+            Evidence(
+                "listener", f"{held.address if held else '?'}:{reach.port}", "free", "sock_diag"
+            ),
+            Fix(f"give another port with {option}, the same on all nodes"),
+            Fix(f"or see who holds it on {card.node}", ["ss", "-ltnp", f"sport = :{reach.port}"]),
+        )
+
+
+@check("master-port-not-permitted", title="The master's port needs a privilege", family="F04",
+       early=True)  # fmt: skip
+def master_port_not_permitted(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        The errno of the bind to the rendezvous port.
+
+    Why it matters for training
+        A port below net.ipv4.ip_unprivileged_port_start cannot be opened by an ordinary user: the
+        store never listens.
+
+    Fix
+        Choose a port from 1024 on, such as 29500.
+
+    False alarms
+        SELinux may refuse a port above 1024 with the same errno; another port helps there too.
+
+    Source
+        bind(2), EACCES; Documentation/networking/ip-sysctl.rst.
+    """
+    for card, reach in _with(job, "not-permitted"):
+        yield _finding(
+            "master-port-not-permitted",
+            card,
+            f"{who(card)} may not open port {reach.port} for the rendezvous: permission denied.",
+            Evidence("bind", "EACCES", "permitted", "bind"),
+            Fix(f"give a port from 1024 on with {port_option(card.launch)}, the same on all nodes"),
+        )
+
+
+@check("master-not-a-store", title="Something else answers on the master's port", family="F04",
+       early=True)  # fmt: skip
+def master_not_a_store(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        The answer to the greeting of a c10d store (VALIDATE and PING) at the rendezvous endpoint.
+
+    Why it matters for training
+        torch connects, waits for an answer that never comes, and hangs without a word.
+
+    Fix
+        Find out whose server it is on the master, and choose another port on all nodes.
+
+    False alarms
+        A store that is so busy that it does not answer twice within 3 s each.
+
+    Source
+        torch/csrc/distributed/c10d/TCPStoreBackend.hpp (query types 0 and 13).
+    """
+    for card, reach in _with(job, "not-a-store", "silent"):
+        said = next((c.said for c in reach.connects if c.said), None)
+        what = f"it said “{said}”" if said else "it hung up on the greeting"
+        if reach.outcome == "silent":
+            what = "it accepts the connection and says nothing"
+        yield _finding(
+            "master-not-a-store",
+            card,
+            f"{who(card)}: {_at(reach)} answers, but is not a c10d store: {what}.",
+            Evidence("greeting", said or reach.outcome, "the nonce of the PING", SEEN),
+            Fix(f"give another port with {port_option(card.launch)}, the same on all nodes"),
+            Fix(
+                "or see whose server it is, on the master",
+                ["ss", "-ltnp", f"sport = :{reach.port}"],
+            ),
+        )
+
+
+@check("master-loopback", title="The master's name leads to this host itself", family="F03",
+       early=True)  # fmt: skip
+def master_loopback(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        The addresses of the rendezvous host on every node that is not the master.
+
+    Why it matters for training
+        With 127.0.0.1 or 127.0.1.1 the node talks to itself: it is refused, or waits for ever, and
+        the master never hears of it.
+
+    Fix
+        Give the master's name or address as the other nodes see it; take a wrong line out of
+        /etc/hosts. Debian and Ubuntu map a host's own name to 127.0.1.1: harmless on that host,
+        fatal in a copy of its file.
+
+    False alarms
+        Several agents on one host that meet on loopback and start more than 5 s apart.
+
+    Source
+        torch/csrc/distributed/c10d/socket.cpp; hosts(5).
+    """
+    for card, reach in _with(job, "loopback"):
+        address = reach.resolution.addresses[0].address if reach.resolution else "loopback"
+        line = _hosts_line(job, card.node, reach.host)
+        where = f"/etc/hosts line {line.line}" if line else master_option(card.launch)
+        fixes = [Fix(f"give the master's own address with {master_option(card.launch)}")]
+        if line:
+            fixes.insert(
+                0,
+                Fix(
+                    f"take {reach.host} out of line {line.line} of /etc/hosts on {card.node}",
+                    ["sed", "-i.bak", rf"{line.line}s/\b{reach.host}\b//", "/etc/hosts"],
+                    "/etc/hosts",
+                    needs_root=True,
+                    undo=["mv", "/etc/hosts.bak", "/etc/hosts"],
+                ),
+            )
+        yield _finding(
+            "master-loopback",
+            card,
+            f"on {who(card)} the master {reach.host} is {address}, which is this node itself: "
+            "it can never reach the master.",
+            Evidence("getaddrinfo", address, "the master's address", where),
+            *fixes,
+        )
+
+
+@check("master-refused", title="Nothing listens on the master's port", family="F07", early=True)
+def master_refused(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        Connections to the rendezvous endpoint that were refused until the deadline.
+
+    Why it matters for training
+        The host is there, and no store listens: the master's process never started, ended, or uses
+        another port.
+
+    Fix
+        Start node rank 0, look at its own output, and compare address and port.
+
+    False alarms
+        A firewall that rejects with a TCP reset looks the same.
+
+    Source
+        tcp(7), ECONNREFUSED.
+    """
+    for card, reach in _with(job, "refused"):
+        yield _finding(
+            "master-refused",
+            card,
+            f"{who(card)} was refused by {_at(reach)} for {reach.waited_s:.0f} s: "
+            "no store listens there.",
+            Evidence("connect", "refused", "a c10d store", SEEN),
+            Fix("start rank 0 on the master, and look at what it printed"),
+            Fix("see what listens on the master", ["ss", "-ltnp", f"sport = :{reach.port}"]),
+        )
+
+
+@check("master-unreachable", title="The network has no way to the master", family="F05", early=True)
+def master_unreachable(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        Connections to the rendezvous endpoint that ended with “no route to host” or “network
+        unreachable”, and the kernel's route to it.
+
+    Why it matters for training
+        torch gives up on that address or waits; no rank can join.
+
+    Fix
+        Give an address that is routed from this node, add the route, or open the firewall that
+        rejects.
+
+    False alarms
+        A host that is still booting.
+
+    Source
+        connect(2), EHOSTUNREACH and ENETUNREACH; RTM_GETROUTE.
+    """
+    for card, reach in _with(job, "unreachable"):
+        route = reach.route
+        way = "its route is unknown"
+        if route and route.error:
+            way = f"the kernel's answer for the route is “{route.error}”"
+        elif route:
+            way = f"its route goes through {route.interface}, where no host answers or a firewall "
+            way += "rejects"
+        target = reach.connects[0].address if reach.connects else reach.host
+        yield _finding(
+            "master-unreachable",
+            card,
+            f"{who(card)} cannot reach {_at(reach)}: {way}.",
+            Evidence("connect", "unreachable", "a connection", SEEN),
+            Fix("look at the route", ["ip", "route", "get", target]),
+            Fix(
+                f"give an address that is reachable from {card.node} with "
+                f"{master_option(card.launch)}"
+            ),  # fmt: skip
+        )
+
+
+@check(
+    "master-prohibited", title="A filter forbids the way to the master", family="F05", early=True
+)
+def master_prohibited(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        Connections to the rendezvous endpoint that a filter answered: ICMP “administratively
+        prohibited”, or EACCES and EPERM of this host's own rules.
+
+    Why it matters for training
+        No rank behind that filter can join.
+
+    Fix
+        Open the port between the nodes in that firewall.
+
+    False alarms
+        None known.
+
+    Source
+        RFC 1812 5.2.7.1; ip(7), IP_RECVERR.
+    """
+    for card, reach in _with(job, "prohibited"):
+        yield _finding(
+            "master-prohibited",
+            card,
+            f"{who(card)} is forbidden by a firewall to reach {_at(reach)}.",
+            Evidence("connect", "prohibited", "a connection", SEEN),
+            Fix(f"open TCP port {reach.port} between the nodes in the firewall"),
+        )
+
+
+@check("master-timeout", title="Packets to the master are dropped", family="F05", early=True)
+def master_timeout(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        Connections to the rendezvous endpoint that timed out three times, 3 s each.
+
+    Why it matters for training
+        A closed port would have answered: somebody drops the packets. Each of torch's tries lasts
+        two minutes, and it tries again and again.
+
+    Fix
+        Open the port in the firewall or security group between the nodes; check that the address is
+        the master's.
+
+    False alarms
+        A host that is still booting and has no neighbour entry yet.
+
+    Source
+        tcp(7), tcp_syn_retries.
+    """
+    for card, reach in _with(job, "timeout"):
+        yield _finding(
+            "master-timeout",
+            card,
+            f"{who(card)} gets no answer from {_at(reach)}: timed out, not refused. Packets are "
+            "dropped on the way, by a firewall or security group, or the address is nobody's.",
+            Evidence("connect", "timed out", "a connection", SEEN),
+            Fix(f"open TCP port {reach.port} from {card.node} to the master"),
+            Fix("see the rules on the master", ["nft", "list", "ruleset"], needs_root=True),
+        )
+
+
+@check("master-not-local", title="Rank 0 does not run on the master", family="F07", early=True)
+def master_not_local(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        Whether the master's address belongs to the host of rank 0, or leads to its store.
+
+    Why it matters for training
+        Rank 0 serves the store on its own host, everybody else looks for it at the master's address:
+        they never meet.
+
+    Fix
+        Give rank 0 to the host that the master's address names, or the address of this host to all.
+
+    False alarms
+        None known: an address that is forwarded to this host is recognised by its own store.
+
+    Source
+        torch/distributed/rendezvous.py (_create_c10d_store).
+    """
+    for card, reach in _with(job, "not-local"):
+        address = reach.resolution.addresses[0].address if reach.resolution else reach.host
+        yield _finding(
+            "master-not-local",
+            card,
+            f"rank 0 runs on {card.node}, but the master {reach.host} is {address}, which is not "
+            f"an address of {card.node} and does not lead to its store.",
+            Evidence("bind", "not a local address", "an address of this host", SEEN),
+            Fix(
+                f"give rank 0 to the host {reach.host}, or this host's address with "
+                f"{master_option(card.launch)} on all nodes"
+            ),  # fmt: skip
+        )
+
+
+@check("master-without-rank-0", title="The master's host was given another rank", family="F07",
+       early=True)  # fmt: skip
+def master_without_rank_0(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        The rank of the process on the host that the master's address names, when nothing listens
+        there.
+
+    Why it matters for training
+        Only rank 0 opens the store. If no process of the master's host has rank 0, all wait.
+
+    Fix
+        Give rank 0 to the master's host; each rank once.
+
+    False alarms
+        Two agents on one host of which rank 0 starts more than 8 s later.
+
+    Source
+        torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py.
+    """
+    for card, reach in _with(job, "no-rank-0"):
+        yield _finding(
+            "master-without-rank-0",
+            card,
+            f"{card.node} is the master {reach.host}, but was started as {who(card)}, and nothing "
+            f"listens on port {reach.port}: rank 0 must run here.",
+            Evidence("rank", who(card), "rank 0", master_option(card.launch)),
+            Fix("give rank 0 to the master's host, and each rank once"),
+        )
+
+
+@check("store-failed", title="torch could not open or join the store", family="F07", early=True)
+def store_failed(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        What torch's TCPStore said when neither the name nor the connection was at fault.
+
+    Why it matters for training
+        The same call is the first thing that the job does.
+
+    Fix
+        Depends on the message.
+
+    False alarms
+        None known.
+
+    Source
+        torch.distributed.TCPStore.
+    """
+    for card, reach in _with(job, "failed"):
+        yield _finding(
+            "store-failed",
+            card,
+            f"{who(card)} could not use the store at {_at(reach)}: {reach.detail or 'unknown'}.",
+            Evidence("TCPStore", reach.detail or "failed", "a store"),
+            Fix(
+                "connect by hand",
+                [
+                    "python",
+                    "-c",
+                    f"import socket; socket.create_connection(({reach.host!r}, {reach.port}), 5)",
+                ],
+            ),  # fmt: skip
+        )

@@ -1,0 +1,210 @@
+"""The participants against each other: ranks, world sizes, who is missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ptnet.checks.registry import check, missing
+from ptnet.checks.words import kind, nodes, number, plural, rank_option, ranks, who
+from ptnet.model import Evidence, Finding, Fix, Job, Launch, RankCard
+
+
+@check("rank-duplicate", title="A rank is given twice", family="F07", early=True)
+def rank_duplicate(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        The ranks (or node ranks, in front of torchrun) of all participants.
+
+    Why it matters for training
+        Two processes with one rank overwrite each other's keys in the store, another rank is
+        missing, and all wait until the time-out.
+
+    Fix
+        Give each process its own rank.
+
+    False alarms
+        None known.
+
+    Source
+        torch/distributed/rendezvous.py; NCCL bootstrap (“rank has already checked in”).
+    """
+    by_rank: dict[int, list[RankCard]] = defaultdict(list)
+    for card in job.cards:
+        n = number(card.launch)
+        if n is not None:
+            by_rank[n].append(card)
+    for n, cards in sorted(by_rank.items()):
+        if len(cards) < 2:
+            continue
+        given = " and ".join(f"{c.node} (pid {c.pid})" for c in cards[:4])
+        launch = cards[0].launch
+        yield Finding(
+            "rank-duplicate",
+            "error",
+            f"{kind(launch)} {n} is given to {len(cards)} processes: {given}.",
+            nodes(*cards),
+            [n],
+            evidence=[Evidence(kind(launch), given, "one process", rank_option(launch))],
+            fixes=[Fix(f"give each its own {kind(launch)} with {rank_option(launch)}")],
+        )
+
+
+def _size(launch: Launch) -> str:
+    if launch.unit == "rank":
+        return str(launch.world_size)
+    return str(launch.nnodes) + (f":{launch.nnodes_max}" if launch.nnodes_max else "")
+
+
+@check("world-size-mismatch", title="The participants expect different world sizes", family="F07",
+       early=True)  # fmt: skip
+def world_size_mismatch(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        WORLD_SIZE of all ranks, or --nnodes of all nodes.
+
+    Why it matters for training
+        Those who expect more wait for ranks that nobody starts.
+
+    Fix
+        Give the same number everywhere.
+
+    False alarms
+        None known.
+
+    Source
+        torch/distributed/rendezvous.py.
+    """
+    by_size: dict[str, list[RankCard]] = defaultdict(list)
+    for card in job.cards:
+        if card.launch.world_size is not None or card.launch.nnodes is not None:
+            by_size[_size(card.launch)].append(card)
+    if len(by_size) < 2:
+        return
+    node = job.cards[0].launch.unit == "node"
+    what = "number of nodes" if node else "world size"
+    option = "--nnodes" if node else "WORLD_SIZE"
+    parts = [f"{size} on {', '.join(nodes(*cards)[:4])}" for size, cards in sorted(by_size.items())]
+    everyone = [c for cards in by_size.values() for c in cards]
+    yield Finding(
+        "world-size-mismatch",
+        "error",
+        f"the {what} is not the same everywhere: {' but '.join(parts)}.",
+        nodes(*everyone),
+        ranks(*everyone),
+        evidence=[Evidence(what, "; ".join(parts), "one value", option)],
+        fixes=[Fix(f"give the same {option} everywhere")],
+    )
+
+
+@check("master-mismatch", title="The participants were given different masters", family="F07",
+       severity="warning", early=True)  # fmt: skip
+def master_mismatch(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        The master's address and port as each participant was given them.
+
+    Why it matters for training
+        They met this time, since the names lead to one store; a change of DNS or of a port parts
+        them.
+
+    Fix
+        Give the same address and port everywhere.
+
+    False alarms
+        A name here and its address there, on purpose.
+
+    Source
+        torch/distributed/rendezvous.py.
+    """
+    by_master: dict[str, list[RankCard]] = defaultdict(list)
+    for card in job.cards:
+        if card.launch.master_addr:
+            by_master[f"{card.launch.master_addr}:{card.launch.master_port}"].append(card)
+    if len(by_master) < 2:
+        return
+    parts = [f"{m} on {', '.join(nodes(*cards)[:4])}" for m, cards in sorted(by_master.items())]
+    everyone = [c for cards in by_master.values() for c in cards]
+    yield Finding(
+        "master-mismatch",
+        "warning",
+        f"the master is not the same everywhere: {' but '.join(parts)}.",
+        nodes(*everyone),
+        ranks(*everyone),
+        evidence=[Evidence("master", "; ".join(parts), "one value", "MASTER_ADDR, MASTER_PORT")],
+        fixes=[Fix("give the same address and port everywhere")],
+    )
+
+
+@check("ranks-missing", title="Some participants never came", family="F07")
+def ranks_missing(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        Who had put a card on the board when the deadline passed.
+
+    Why it matters for training
+        The job starts when all are there. torch waits 10 to 30 minutes for one that never comes, and
+        does not say which.
+
+    Fix
+        Look at that node's own output: it says within seconds why it cannot take part. Start it if
+        nobody did.
+
+    False alarms
+        Nodes that start later than the deadline: raise --wait or PTNET_WAIT.
+
+    Source
+        torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py.
+    """
+    absent = missing(job)
+    if not absent or job.expected is None:
+        return
+    unit = "node" if absent[0].unit == "node" else "rank"
+    here = ", ".join(who(c) for c in job.cards[:8]) or "nobody"
+    known = [m.rank for m in absent if m.rank is not None]
+    word = "node rank" if unit == "node" else "rank"
+    names = f"{word} {', '.join(str(n) for n in known[:16])}" if known else ""
+    lead = names or plural(len(absent), unit)
+    others = "; others on this board use another run id: " + ", ".join(job.other_worlds)
+    yield Finding(
+        "ranks-missing",
+        "error",
+        f"{lead} never came: {len(job.cards)} of {plural(job.expected, unit)} here after "
+        f"{job.waited_s or 0:.0f} s ({here}){others if job.other_worlds else ''}.",
+        nodes(*job.cards),
+        known,
+        evidence=[Evidence("board", f"{len(job.cards)} cards", f"{job.expected} cards")],
+        fixes=[
+            Fix(
+                f"look at the output of {names or 'the missing ' + unit + 's'}: was it started, "
+                "and what does it say"
+            ),  # fmt: skip
+            Fix("if it only starts later, wait longer: --wait SECONDS or PTNET_WAIT"),
+        ],
+    )
+
+
+@check("participant-left", title="A participant left before the verdict", family="F07", early=True)
+def participant_left(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        Cards whose owner said that it leaves.
+
+    Why it matters for training
+        The job cannot start without it: the others need not wait.
+
+    Fix
+        Look at its own output.
+
+    False alarms
+        None known.
+
+    Source
+        ptnet's board.
+    """
+    for card in job.cards:
+        if card.left:
+            yield Finding(
+                "participant-left",
+                "error",
+                f"{who(card)} left before all had come: {card.left}.",
+                nodes(card),
+                ranks(card),
+                evidence=[Evidence("left", card.left, "all stay until the verdict")],
+                fixes=[Fix(f"look at the output of {who(card)}")],
+            )

@@ -1,0 +1,162 @@
+"""The registry of checks: which there are, what they need, and running them."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+
+from ptnet.errors import UsageError
+from ptnet.model import ERROR, SEVERITIES, Finding, Job, Missing, Report, Skipped
+
+MODULES = ("endpoint", "ranks", "launcher", "names")
+HEADINGS = (
+    "What it looks at",
+    "Why it matters for training",
+    "Fix",
+    "False alarms",
+    "Source",
+)
+
+Function = Callable[[Job], Iterator[Finding]]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: the id names the problem."""
+
+    id: str
+    title: str
+    family: str
+    severity: str
+    """The worst that it reports."""
+    needs: tuple[str, ...]
+    """Parts of a Snapshot that must be there, or `everybody`: all participants have come."""
+    early: bool
+    """May it be judged while participants are still arriving."""
+    function: Function
+
+    @property
+    def page(self) -> str:
+        return inspect.getdoc(self.function) or ""
+
+
+_checks: dict[str, Check] = {}
+
+
+def check(
+    id: str,
+    *,
+    title: str,
+    family: str,
+    severity: str = ERROR,
+    needs: tuple[str, ...] = (),
+    early: bool = False,
+) -> Callable[[Function], Function]:
+    """Register a check."""
+
+    def register(function: Function) -> Function:
+        if id in _checks:
+            raise ValueError(f"two checks are called {id}")
+        _checks[id] = Check(id, title, family, severity, needs, early, function)
+        return function
+
+    return register
+
+
+def _all() -> dict[str, Check]:
+    for module in MODULES:
+        importlib.import_module(f"ptnet.checks.{module}")
+    return _checks
+
+
+def ids() -> list[str]:
+    """The ids of all checks, sorted."""
+    return sorted(_all())
+
+
+def _named(id: str) -> Check:
+    found = _all().get(id)
+    if found is None:
+        near = difflib.get_close_matches(id, _checks, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; `ptnet explain` lists all"
+        raise UsageError(f"there is no check called {id}{hint}")
+    return found
+
+
+def page(id: str) -> str:
+    """The page of a check."""
+    return _named(id).page
+
+
+def title(id: str) -> str:
+    """The problem that a check looks for, in a few words."""
+    return _named(id).title
+
+
+def get(id: str) -> Check:
+    """The check itself."""
+    return _named(id)
+
+
+def _lacking(needs: Iterable[str], job: Job) -> str | None:
+    """Why a check cannot be asked, or None."""
+    for need in needs:
+        if need == "everybody":
+            if not job.complete:
+                return "not all participants have come"
+            continue
+        for snapshot in job.snapshots:
+            if getattr(snapshot, need) in (None, []):
+                reasons = [gap.reason for gap in snapshot.gaps if gap.fact.split(".")[0] == need]
+                if reasons or getattr(snapshot, need) is None:
+                    return f"{need} of {snapshot.node}: {reasons[0] if reasons else 'unknown'}"
+        if not job.snapshots:
+            return f"{need}: no snapshot of any node"
+    return None
+
+
+def judge(job: Job, *, only_early: bool = False) -> Report:
+    """Run the checks on a job. `only_early`: those that hold however many are still to come."""
+    report = Report(
+        verdict="pass",
+        ptnet=metadata.version("ptnet"),
+        nodes=sorted({s.node for s in job.snapshots} | {c.node for c in job.cards}),
+    )
+    for each in _all().values():
+        if only_early and not each.early:
+            continue
+        reason = _lacking(each.needs, job)
+        if reason is not None:
+            report.skipped.append(Skipped(each.id, reason))
+            continue
+        try:
+            found = list(each.function(job))
+        except Exception as error:
+            report.crashed.append(Skipped(each.id, f"{type(error).__name__}: {error}"))
+            continue
+        report.findings += found
+        if not found:
+            report.passed.append(each.id)
+    report.findings.sort(key=lambda f: SEVERITIES.index(f.severity))
+    report.missing = missing(job)
+    if any(f.severity == ERROR for f in report.findings):
+        report.verdict = "fail"
+    elif report.crashed:
+        report.verdict = "unknown"
+    return report
+
+
+def missing(job: Job) -> list[Missing]:
+    """Who never came, once the deadline has passed: by rank where ranks are known beforehand."""
+    if job.waited_s is None or job.expected is None or len(job.cards) >= job.expected:
+        return []
+    unit = job.cards[0].launch.unit if job.cards else "rank"
+    here = [c.launch.node_rank if unit == "node" else c.launch.rank for c in job.cards]
+    absent: list[int | None] = [n for n in range(job.expected) if n not in here]
+    if None in here:
+        absent = [None] * (job.expected - len(job.cards))
+    return [Missing(rank=n, node=None, unit=unit) for n in absent]

@@ -1,0 +1,55 @@
+"""How findings name ranks, nodes and options."""
+
+from __future__ import annotations
+
+from ptnet.model import Launch, RankCard
+
+
+def number(launch: Launch) -> int | None:
+    """The rank, or the node rank in front of a launcher."""
+    return launch.node_rank if launch.unit == "node" else launch.rank
+
+
+def kind(launch: Launch) -> str:
+    """`rank` or `node rank`."""
+    return "node rank" if launch.unit == "node" else "rank"
+
+
+def who(card: RankCard) -> str:
+    """`nodeb (rank 1)`, or `nodeb`."""
+    n = number(card.launch)
+    return card.node if n is None else f"{card.node} ({kind(card.launch)} {n})"
+
+
+def ranks(*cards: RankCard) -> list[int]:
+    """The ranks of a finding."""
+    return sorted({n for n in (number(c.launch) for c in cards) if n is not None})
+
+
+def nodes(*cards: RankCard) -> list[str]:
+    """The nodes of a finding."""
+    return sorted({c.node for c in cards})
+
+
+def master_option(launch: Launch) -> str:
+    """Where the master's address is given."""
+    return launch.sources.get("master_addr", "MASTER_ADDR")
+
+
+def port_option(launch: Launch) -> str:
+    """Where the master's port is given."""
+    if launch.unit == "node" and launch.launcher == "torchrun":
+        return "--master-port" if launch.backend == "static" else "--rdzv-endpoint"
+    return "MASTER_PORT"
+
+
+def rank_option(launch: Launch) -> str:
+    """Where the rank is given."""
+    field = "node_rank" if launch.unit == "node" else "rank"
+    fallback = "--node-rank" if launch.unit == "node" else "RANK"
+    return launch.sources.get(field, fallback)
+
+
+def plural(n: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
