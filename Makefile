@@ -12,7 +12,7 @@ TORCH        := torch==2.13.0 numpy
 
 PY  := .venv/bin/python
 ENV := .venv/ptnet .venv/tools
-PIP := $(PY) -m pip -q --disable-pip-version-check
+PIP := $(PY) -m pip -qq --disable-pip-version-check
 
 C_ALL  := $(shell find csrc -name '*.[ch]')
 C_TEXT := $(C_ALL) $(wildcard tests/c/*.[ch] tests/c/fake/*.[ch] tests/fuzz/*.c)
