@@ -88,7 +88,7 @@ build/fuzz/obj/%.o: %.c | build/packages-test
 	$$(tools/pick-clang) $(C_FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -c $< -o $@
 
 -include $(shell find build/ctest build/fuzz -name '*.d' 2>/dev/null)
-.SECONDARY:
+.PRECIOUS: build/ctest/obj/%.o build/fuzz/obj/%.o
 
 # ---------------------------------------------------------------- other builds
 asan: ctest build/asan/built ## run the C tests and the core tests under AddressSanitizer and UBSan
