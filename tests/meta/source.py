@@ -84,10 +84,13 @@ class _Imports(ast.NodeVisitor):
         (self.inside if self._depth else self.at_top).add(name)
 
     def visit_If(self, node: ast.If) -> None:
-        if "TYPE_CHECKING" not in ast.dump(node.test):
+        test = ast.unparse(node.test)
+        if test.startswith("__name__"):
+            self.visit_FunctionDef(node)
+        elif "TYPE_CHECKING" not in test:
             self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def visit_FunctionDef(self, node: ast.stmt) -> None:
         self._depth += 1
         self.generic_visit(node)
         self._depth -= 1

@@ -14,9 +14,9 @@ ORDER = [
     ["codec", "json_schema", "redact"],
     ["snapshot", "launch", "nodelist"],
     ["checks"],
-    ["board", "gather", "reach", "preflight", "probes", "tune"],
+    ["board", "dist", "gather", "preflight", "probes", "reach", "tune", "waiting"],
     ["run"],
-    ["cli", "commands", "report", "dist", "advise", "__main__"],
+    ["cli", "commands", "report", "advise", "__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
