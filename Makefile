@@ -73,14 +73,7 @@ build/ctest/obj/%.o: %.c | build/packages-test
 	gcc $(C_FLAGS) $(SANITIZE) -c $< -o $@
 
 fuzz: $(FUZZERS) ## feed the parsers with made-up bytes, FUZZ_SECONDS=20 each
-	@for fuzzer in $^; do
-	    name=$${fuzzer##*/fuzz_} log=$$fuzzer.log
-	    mkdir -p build/fuzz/found/$$name
-	    $$fuzzer -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=5 \
-	        -artifact_prefix=$$fuzzer- build/fuzz/found/$$name tests/fuzz/corpus/$$name \
-	        >$$log 2>&1 || { cat $$log; exit 1; }
-	    echo "fuzz_$$name: $$(sed -n 's/^stat::number_of_executed_units: *//p' $$log) inputs, none broke it"
-	done
+	@tools/run-fuzzers $(FUZZ_SECONDS) $^
 
 build/fuzz/fuzz_%: build/fuzz/obj/tests/fuzz/fuzz_%.o $(C_LIB:%.c=build/fuzz/obj/%.o)
 	@$$(tools/pick-clang) $(SANITIZE) -fsanitize=fuzzer $^ -o $@ $(C_LIBS)
