@@ -29,13 +29,13 @@ int ptn_ctl_check(const struct ptn_ctl *ctl, const char *what, struct ptn_err *e
 
 int ptn_ctl_slice_ms(const struct ptn_ctl *ctl)
 {
-    int64_t left_ns;
+    int64_t now_ns = ptn_clock_now_ns(), left_ns;
 
     if (ctl->deadline_ns == INT64_MAX)
         return PTN_CTL_SLICE_MS;
-    left_ns = ctl->deadline_ns - ptn_clock_now_ns();
-    if (left_ns <= 0)
+    if (ctl->deadline_ns <= now_ns)
         return 0;
+    left_ns = ctl->deadline_ns - now_ns;
     if (left_ns >= PTN_CTL_SLICE_MS * PTN_MS_NS)
         return PTN_CTL_SLICE_MS;
     return (int)((left_ns + PTN_MS_NS - 1) / PTN_MS_NS);

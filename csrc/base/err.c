@@ -25,8 +25,8 @@ static enum ptn_err_kind refine(enum ptn_err_kind kind, int err_no)
     }
 }
 
-static int fill(struct ptn_err *err, enum ptn_err_kind kind, int err_no, const char *fmt,
-                va_list args)
+static __attribute__((format(printf, 4, 0))) int fill(struct ptn_err *err, enum ptn_err_kind kind,
+                                                      int err_no, const char *fmt, va_list args)
 {
     if (err) {
         err->kind = refine(kind, err_no);

@@ -8,7 +8,7 @@
 int ptn_text_i64(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 {
     const char *p = text;
-    bool negative = *p == '-';
+    bool negative = *p == '-', fits = true;
     int64_t value = 0;
 
     if (negative)
@@ -20,15 +20,14 @@ int ptn_text_i64(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_sub_overflow(value, digit, &value)) /* negative has room for INT64_MIN */
-            return -ERANGE;
+            fits = false;
     }
     if (*p)
         return -EINVAL;
-    if (!negative) {
-        if (value == INT64_MIN)
-            return -ERANGE;
+    if (!fits || (!negative && value == INT64_MIN))
+        return -ERANGE;
+    if (!negative)
         value = -value;
-    }
     if (value < min || value > max)
         return -ERANGE;
     *ret_value = value;

@@ -7,9 +7,10 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#define RECV_BYTES                                                                                 \
-    (64 * 1024) /* the kernel fills dumps up to 32 KiB; a larger buffer is unused                  \
-                 */
+#include "base/clock.h"
+
+/* the kernel fills dumps up to 32 KiB; a larger buffer is unused */
+#define RECV_BYTES   (64 * 1024)
 #define RCVBUF_BYTES (4 * 1024 * 1024)
 #define MAX_DUMPS    5
 
@@ -111,13 +112,23 @@ static int receive(struct nl_sock *sk, struct answer *answer, ptn_nl_row row, vo
 {
     ptn_auto(ptn_freep) char *buf = malloc(RECV_BYTES);
     struct pollfd pfd = {.fd = nl_socket_get_fd(sk), .events = POLLIN};
+    int64_t check_ns = ptn_clock_now_ns() + PTN_CTL_SLICE_MS * PTN_MS_NS;
 
     if (!buf)
         return ptn_err_memory(err, what);
     while (!answer->done) {
-        ssize_t len = recv(pfd.fd, buf, RECV_BYTES, MSG_DONTWAIT | MSG_TRUNC);
+        int64_t now_ns = ptn_clock_now_ns();
+        ssize_t len;
         int r;
 
+        /* a long dump always has the next part ready, so that poll alone would never look */
+        if (now_ns >= ctl->deadline_ns || now_ns >= check_ns) {
+            r = ptn_ctl_check(ctl, what, err);
+            if (r < 0)
+                return r;
+            check_ns = now_ns + PTN_CTL_SLICE_MS * PTN_MS_NS;
+        }
+        len = recv(pfd.fd, buf, RECV_BYTES, MSG_DONTWAIT | MSG_TRUNC);
         if (len < 0 && errno == EINTR)
             continue;
         if (len < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {

@@ -95,8 +95,8 @@ class Link:
     altnames: list[str]
     kind: str
     """`loopback`, `physical`, `veth`, `bridge`, `bond`, `vlan`, `macvlan`, `ipvlan`, `tunnel`,
-    `tun`, `ib`, `vxlan`, `wireguard`, `team`, `dummy`, `ifb`, `vrf`, `wireless`, or the kernel's own
-    kind."""
+    `tun`, `ib`, `vxlan`, `wireguard`, `team`, `dummy`, `ifb`, `vrf`, `wireless`, or the kernel's
+    own kind."""
     info_kind: str | None
     """The kernel's IFLA_INFO_KIND; None for physical links and loopback."""
     flags: list[str]
@@ -454,8 +454,8 @@ class Connect:
     port: int
     family: str
     verdict: str
-    """`store` (a c10d store answered), `not-a-store` (something else answered), `silent` (connected,
-    no answer), `refused`, `unreachable`, `prohibited`, `timeout`, `local-error`."""
+    """`store` (a c10d store answered), `not-a-store` (something else answered), `silent`
+    (connected, no answer), `refused`, `unreachable`, `prohibited`, `timeout`, `local-error`."""
     errno: int | None = None
     connect_ms: float | None = None
     source: str | None = None
