@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Could torch's store open a port here. */
+#ifndef PTN_SYS_BIND_H
+#define PTN_SYS_BIND_H
+
+#include <stdint.h>
+
+#include "base/auto.h"
+#include "base/err.h"
+
+struct ptn_bind_try {
+    char address[8]; /* "::" or "0.0.0.0" */
+    int32_t err_no;  /* 0 = it could */
+};
+
+/* Bind and listen as torch's libuv store does (`::` for both families, else 0.0.0.0) and close at
+ * once. */
+ptn_must_check int ptn_bind_try(uint16_t port, struct ptn_bind_try *ret_try, struct ptn_err *err);
+
+#endif
