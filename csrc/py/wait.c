@@ -17,9 +17,9 @@ static int signals_arrived(void *user)
 void py_wait_begin(struct py_wait *wait, double timeout_s)
 {
     const double longest_s = 1e9;
+    bool ends = timeout_s >= 0 && timeout_s <= longest_s; /* false for NaN too */
 
-    wait->ctl = ptn_ctl_after(
-        timeout_s < 0 || timeout_s > longest_s ? -1 : (int64_t)(timeout_s * (double)PTN_S_NS));
+    wait->ctl = ptn_ctl_after(ends ? (int64_t)(timeout_s * (double)PTN_S_NS) : -1);
     wait->ctl.stop = signals_arrived;
     wait->ctl.user = wait;
     wait->thread = PyEval_SaveThread();
