@@ -8,8 +8,8 @@
 static int module_exec(PyObject *mod)
 {
     PyMethodDef *const tables[] = {
-        py_link_methods, py_route_methods,   py_port_methods,  py_sysctl_methods,
-        py_host_methods, py_resolve_methods, py_store_methods,
+        py_link_methods, py_route_methods,    py_port_methods,    py_sysctl_methods,
+        py_host_methods, py_namefile_methods, py_resolve_methods, py_store_methods,
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)

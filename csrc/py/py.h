@@ -85,6 +85,7 @@ extern PyMethodDef py_route_methods[];
 extern PyMethodDef py_port_methods[];
 extern PyMethodDef py_sysctl_methods[];
 extern PyMethodDef py_host_methods[];
+extern PyMethodDef py_namefile_methods[];
 extern PyMethodDef py_resolve_methods[];
 extern PyMethodDef py_store_methods[];
 

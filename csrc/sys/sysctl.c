@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernel settings: files below one descriptor of /proc/sys. */
+#include "sys/sysctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/file.h"
+
+/* The path below /proc/sys. Whichever of '.' and '/' comes first separates the parts; the other is
+ * part of a name, swapped (sysctl.d(5)): net.ipv4.conf.eth0/1.rp_filter is conf/eth0.1/rp_filter.
+ */
+static void path_of(const char *key, char path[static PTN_SYSCTL_KEY])
+{
+    size_t first = strcspn(key, "./");
+    bool dots = key[first] == '.';
+    size_t i;
+
+    for (i = 0; key[i]; i++)
+        path[i] = dots && key[i] == '.' ? '/' : dots && key[i] == '/' ? '.' : key[i];
+    path[i] = 0;
+}
+
+int ptn_sysctl_check_key(const char *key, struct ptn_err *err)
+{
+    char path[PTN_SYSCTL_KEY];
+    size_t len = strlen(key);
+    bool part_empty = true;
+
+    if (len == 0 || len >= PTN_SYSCTL_KEY)
+        goto bad;
+    path_of(key, path);
+    for (const char *p = path, *start = path;; p++) {
+        if (*p && *p != '/')
+            continue;
+        part_empty = p == start;
+        if (part_empty || (p - start == 2 && start[0] == '.' && start[1] == '.') ||
+            (p - start == 1 && start[0] == '.'))
+            goto bad;
+        if (!*p)
+            return 0;
+        start = p + 1;
+    }
+bad:
+    return ptn_err_set(err, PTN_ERR_INPUT, EINVAL,
+                       "sysctl key “%.80s”: expected a name such as net.core.somaxconn", key);
+}
+
+/* Is this the namespace of PID 1, as far as this process can see: then it proves nothing. */
+static bool in_first_netns(void)
+{
+    struct stat own, first;
+
+    return stat("/proc/self/ns/net", &own) < 0 || stat("/proc/1/ns/net", &first) < 0 ||
+           (own.st_dev == first.st_dev && own.st_ino == first.st_ino);
+}
+
+/* Only net/ is ever per network namespace. In another namespace than PID 1's the kernel shows there
+ * its own keys, and of the host's some as read-only (kernels after 6.1); in the first namespace the
+ * two cannot be told apart. */
+static enum ptn_sysctl_scope scope_of(const char *path, bool present, mode_t mode, bool first)
+{
+    if (strncmp(path, "net/", 4) != 0)
+        return PTN_SYSCTL_HOST;
+    if (first)
+        return PTN_SYSCTL_UNKNOWN;
+    if (!present || !(mode & S_IWUSR))
+        return PTN_SYSCTL_HOST;
+    return PTN_SYSCTL_NAMESPACE;
+}
+
+static int read_key(int root, const char *path, bool readonly, bool first, char *buf,
+                    struct ptn_sysctl *row, struct ptn_err *err)
+{
+    struct stat st = {0};
+    ssize_t n = ptn_file_read(root, path, buf, PTN_SYSCTL_VALUE, NULL);
+    bool present = fstatat(root, path, &st, 0) == 0;
+
+    row->scope = scope_of(path, present, st.st_mode, first);
+    row->writable = -1;
+    if (present)
+        row->writable =
+            !readonly && (st.st_mode & 0222) && faccessat(root, path, W_OK, AT_EACCESS) == 0;
+    if (n < 0) {
+        row->err_no = (int32_t)-n;
+        return 0;
+    }
+    while (n > 0 && buf[n - 1] == '\n')
+        buf[--n] = 0;
+    row->value = strdup(buf);
+    return row->value ? 0 : ptn_err_memory(err, "read sysctls");
+}
+
+int ptn_sysctl_get(const char *const *keys, size_t n, struct ptn_sysctl **ret_rows,
+                   struct ptn_err *err)
+{
+    ptn_auto(ptn_closep) int root = ptn_file_root("/proc/sys", err);
+    ptn_auto(ptn_freep) char *buf = malloc(PTN_SYSCTL_VALUE);
+    struct ptn_sysctl *rows = calloc(n ? n : 1, sizeof(*rows));
+    bool first = in_first_netns();
+    struct statvfs fs = {0};
+    bool readonly = fstatvfs(root, &fs) == 0 && (fs.f_flag & ST_RDONLY);
+    int r = root < 0 ? root : 0;
+
+    if (r == 0 && (!rows || !buf))
+        r = ptn_err_memory(err, "read sysctls");
+    for (size_t i = 0; i < n && r == 0; i++) {
+        char path[PTN_SYSCTL_KEY];
+
+        r = ptn_sysctl_check_key(keys[i], err);
+        if (r < 0)
+            break;
+        path_of(keys[i], path);
+        r = read_key(root, path, readonly, first, buf, &rows[i], err);
+    }
+    if (r < 0) {
+        ptn_sysctl_free(rows, n);
+        return r;
+    }
+    *ret_rows = rows;
+    return 0;
+}
+
+void ptn_sysctl_free(struct ptn_sysctl *rows, size_t n)
+{
+    for (size_t i = 0; rows && i < n; i++)
+        free(rows[i].value);
+    free(rows);
+}
