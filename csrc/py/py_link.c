@@ -1,6 +1,293 @@
 /* SPDX-License-Identifier: MIT */
+/* _core.links */
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <net/if_arp.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "py/py.h"
+#include "sys/nic.h"
+
+static PyObject *none(void)
+{
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *address_family(const void *row)
+{
+    const struct ptn_address *a = row;
+
+    return PyUnicode_InternFromString(a->family == AF_INET ? "inet" : "inet6");
+}
+
+static PyObject *address_scope(const void *row)
+{
+    const struct ptn_address *a = row;
+
+    switch (a->scope) {
+    case RT_SCOPE_UNIVERSE:
+        return PyUnicode_InternFromString("global");
+    case RT_SCOPE_SITE:
+        return PyUnicode_InternFromString("site");
+    case RT_SCOPE_LINK:
+        return PyUnicode_InternFromString("link");
+    case RT_SCOPE_HOST:
+        return PyUnicode_InternFromString("host");
+    case RT_SCOPE_NOWHERE:
+        return PyUnicode_InternFromString("nowhere");
+    default:
+        return PyUnicode_FromFormat("%u", (unsigned)a->scope);
+    }
+}
+
+static PyObject *address_flags(const void *row)
+{
+    /* by bit; of IPv6 the first is "temporary" */
+    static const char *const names[] = {"secondary",     "nodad",      "optimistic",
+                                        "dadfailed",     "home",       "deprecated",
+                                        "tentative",     "permanent",  "managetempaddr",
+                                        "noprefixroute", "mcautojoin", "stable-privacy"};
+    static const char *const names6[] = {"temporary",     "nodad",      "optimistic",
+                                         "dadfailed",     "home",       "deprecated",
+                                         "tentative",     "permanent",  "managetempaddr",
+                                         "noprefixroute", "mcautojoin", "stable-privacy"};
+    const struct ptn_address *a = row;
+
+    return py_bit_names(a->flags, a->family == AF_INET ? names : names6, PTN_COUNT(names));
+}
+
+static const struct py_field address_fields[] = {
+    PY_FIELD(struct ptn_address, address, PY_TEXT),
+    PY_FIELD(struct ptn_address, prefix, PY_I32),
+    PY_FIELD_MADE("family", address_family),
+    PY_FIELD_MADE("scope", address_scope),
+    PY_FIELD_MADE("flags", address_flags),
+    PY_FIELD(struct ptn_address, label, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_address, peer, PY_TEXT_OR_NONE),
+};
+
+static PyObject *link_addresses(const void *row)
+{
+    const struct ptn_link *link = row;
+
+    return py_rows(address_fields, PTN_COUNT(address_fields), link->addresses,
+                   sizeof(*link->addresses), link->n_addresses);
+}
+
+static const struct py_field counter_fields[] = {
+    PY_FIELD(struct ptn_link_counters, rx_bytes, PY_U64),
+    PY_FIELD(struct ptn_link_counters, tx_bytes, PY_U64),
+    PY_FIELD(struct ptn_link_counters, rx_packets, PY_U64),
+    PY_FIELD(struct ptn_link_counters, tx_packets, PY_U64),
+    PY_FIELD(struct ptn_link_counters, rx_errors, PY_U64),
+    PY_FIELD(struct ptn_link_counters, tx_errors, PY_U64),
+    PY_FIELD(struct ptn_link_counters, rx_dropped, PY_U64),
+    PY_FIELD(struct ptn_link_counters, tx_dropped, PY_U64),
+};
+
+static PyObject *link_counters(const void *row)
+{
+    const struct ptn_link *link = row;
+
+    if (!link->has_counters)
+        return none();
+    return py_row(counter_fields, PTN_COUNT(counter_fields), &link->counters);
+}
+
+static PyObject *link_altnames(const void *row)
+{
+    const struct ptn_link *link = row;
+    PyObject *list = PyList_New(0);
+
+    for (const char *p = link->altnames; list && p && *p; p += strlen(p) + 1) {
+        PyObject *name = py_text(p);
+        int r = name ? PyList_Append(list, name) : -1;
+
+        Py_XDECREF(name);
+        if (r < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *link_flags(const void *row)
+{
+    static const char *const names[] = {
+        "up",        "broadcast", "debug",    "loopback", "pointopoint", "notrailers", "running",
+        "noarp",     "promisc",   "allmulti", "master",   "slave",       "multicast",  "portsel",
+        "automedia", "dynamic",   "lower_up", "dormant",  "echo"};
+
+    return py_bit_names(((const struct ptn_link *)row)->flags, names, PTN_COUNT(names));
+}
+
+static PyObject *link_state(const void *row)
+{
+    static const char *const names[] = {"unknown", "notpresent", "down", "lowerlayerdown",
+                                        "testing", "dormant",    "up"};
+    unsigned state = ((const struct ptn_link *)row)->state;
+
+    return PyUnicode_InternFromString(state < PTN_COUNT(names) ? names[state] : "unknown");
+}
+
+/* Kinds that the kernel calls otherwise than people do. */
+static const struct {
+    const char *info_kind, *kind;
+} kinds[] = {
+    {"ipip", "tunnel"},     {"sit", "tunnel"},    {"gre", "tunnel"},       {"gretap", "tunnel"},
+    {"ip6gre", "tunnel"},   {"ip6tnl", "tunnel"}, {"vti", "tunnel"},       {"vti6", "tunnel"},
+    {"geneve", "tunnel"},   {"erspan", "tunnel"}, {"ip6gretap", "tunnel"}, {"ipoib", "ib"},
+    {"macvtap", "macvlan"}, {"ipvtap", "ipvlan"},
+};
+
+static PyObject *link_kind(const void *row)
+{
+    const struct ptn_link *link = row;
+
+    for (size_t i = 0; i < PTN_COUNT(kinds); i++)
+        if (strcmp(link->info_kind, kinds[i].info_kind) == 0)
+            return PyUnicode_InternFromString(kinds[i].kind);
+    if (link->info_kind[0])
+        return py_text(link->info_kind);
+    switch (link->type) {
+    case ARPHRD_LOOPBACK:
+        return PyUnicode_InternFromString("loopback");
+    case ARPHRD_INFINIBAND:
+        return PyUnicode_InternFromString("ib");
+    case ARPHRD_TUNNEL:
+    case ARPHRD_TUNNEL6:
+    case ARPHRD_SIT:
+    case ARPHRD_IPGRE:
+        return PyUnicode_InternFromString("tunnel");
+    default:
+        return PyUnicode_InternFromString("physical");
+    }
+}
+
+static PyObject *link_duplex(const void *row)
+{
+    int8_t full = ((const struct ptn_link *)row)->full_duplex;
+
+    return full < 0 ? none() : PyUnicode_InternFromString(full ? "full" : "half");
+}
+
+static const struct py_field link_fields[] = {
+    PY_FIELD(struct ptn_link, name, PY_TEXT),
+    PY_FIELD(struct ptn_link, index, PY_I32),
+    PY_FIELD_MADE("altnames", link_altnames),
+    PY_FIELD_MADE("kind", link_kind),
+    PY_FIELD(struct ptn_link, info_kind, PY_TEXT_OR_NONE),
+    PY_FIELD_MADE("flags", link_flags),
+    PY_FIELD_MADE("state", link_state),
+    PY_FIELD(struct ptn_link, carrier, PY_FLAG_OR_NONE),
+    PY_FIELD(struct ptn_link, mtu, PY_I32),
+    PY_FIELD(struct ptn_link, mac, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_link, perm_mac, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_link, master, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_link, lower, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_link, peer_netns, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_link, numa_node, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_link, pci_address, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_link, driver, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_link, speed_mbps, PY_I32_OR_NONE),
+    PY_FIELD_MADE("duplex", link_duplex),
+    PY_FIELD(struct ptn_link, autoneg, PY_FLAG_OR_NONE),
+    PY_FIELD_MADE("counters", link_counters),
+    PY_FIELD_MADE("addresses", link_addresses),
+};
+
+static PyObject *detail_fec(const void *row)
+{
+    static const char *const names[] = {"none", "auto", "off", "RS", "BaseR", "LLRS"};
+
+    return py_bit_names(((const struct ptn_nic_detail *)row)->fec, names, PTN_COUNT(names));
+}
+
+static PyObject *detail_offloads(const void *row)
+{
+    const struct ptn_nic_detail *d = row;
+    PyObject *list = PyList_New((Py_ssize_t)d->n_features);
+
+    for (size_t i = 0; list && i < d->n_features; i++) {
+        PyObject *name = py_text(d->features[i]);
+
+        if (!name || PyList_SetItem(list, (Py_ssize_t)i, name) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static const struct py_field detail_fields[] = {
+    PY_FIELD(struct ptn_nic_detail, rx_ring, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, rx_ring_max, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, tx_ring, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, tx_ring_max, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, combined_channels, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, combined_channels_max, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, rx_channels, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, tx_channels, PY_I32_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, pause_autoneg, PY_FLAG_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, pause_rx, PY_FLAG_OR_NONE),
+    PY_FIELD(struct ptn_nic_detail, pause_tx, PY_FLAG_OR_NONE),
+    PY_FIELD_MADE("fec", detail_fec),
+    PY_FIELD_MADE("offloads", detail_offloads),
+};
+
+/* Put `detail` into every dict: a LinkDetail's, or None. */
+static PyObject *add_details(PyObject *mod, PyObject *list, const struct ptn_link_table *table,
+                             bool wanted)
+{
+    for (size_t i = 0; list && i < table->n; i++) {
+        struct ptn_nic_detail detail;
+        struct ptn_err err = {0};
+        PyObject *value = NULL;
+        int r = 0;
+
+        if (wanted) {
+            Py_BEGIN_ALLOW_THREADS r = ptn_nic_detail_get(table->links[i].name, &detail, &err);
+            Py_END_ALLOW_THREADS value =
+                r < 0 ? py_raise(mod, &err)
+                      : py_row(detail_fields, PTN_COUNT(detail_fields), &detail);
+        } else {
+            value = none();
+        }
+        if (py_put(PyList_GetItem(list, (Py_ssize_t)i), "detail", value) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *links(PyObject *mod, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"name", "detail", NULL};
+    struct ptn_link_table table = {0};
+    const char *name = NULL;
+    struct ptn_err err = {0};
+    struct py_wait wait;
+    PyObject *list;
+    int detail = 0, r;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zp:links", keywords, &name, &detail))
+        return NULL;
+    if (name && (!*name || strlen(name) > 127))
+        return py_raise_usage(mod, "link name “%s”: expected 1 to 127 bytes", name);
+    py_wait_begin(&wait, -1);
+    r = ptn_link_list(name, &wait.ctl, &table, &err);
+    if (r == 0)
+        r = ptn_nic_fill(&table, &wait.ctl, &err);
+    py_wait_end(&wait);
+    list = r < 0 ? py_raise(mod, &err)
+                 : py_rows(link_fields, PTN_COUNT(link_fields), table.links, sizeof(*table.links),
+                           table.n);
+    list = add_details(mod, list, &table, detail != 0);
+    ptn_link_table_done(&table);
+    return list;
+}
 
 PyMethodDef py_link_methods[] = {
+    {"links", (PyCFunction)(void (*)(void))links, METH_VARARGS | METH_KEYWORDS,
+     "links($module, name=None, detail=False)\n--\n\n"
+     "The links of this network namespace, or the one with that name."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,6 +1,266 @@
 /* SPDX-License-Identifier: MIT */
+/* _core.routes_to, default_routes, rules, neighbours */
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "py/py.h"
+#include "sys/neigh.h"
+#include "sys/route.h"
+#include "sys/rule.h"
+
+static PyObject *none(void)
+{
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *family_name(uint8_t family)
+{
+    return PyUnicode_InternFromString(family == AF_INET ? "inet" : "inet6");
+}
+
+static PyObject *name_or_number(const char *const names[], size_t n, unsigned number)
+{
+    if (number < n && names[number])
+        return PyUnicode_InternFromString(names[number]);
+    return PyUnicode_FromFormat("%u", number);
+}
+
+static PyObject *route_family(const void *row)
+{
+    return family_name(((const struct ptn_route *)row)->family);
+}
+
+static PyObject *route_type(const void *row)
+{
+    static const char *const names[] = {
+        [RTN_UNSPEC] = "none",
+        [RTN_UNICAST] = "unicast",
+        [RTN_LOCAL] = "local",
+        [RTN_BROADCAST] = "broadcast",
+        [RTN_ANYCAST] = "anycast",
+        [RTN_MULTICAST] = "multicast",
+        [RTN_BLACKHOLE] = "blackhole",
+        [RTN_UNREACHABLE] = "unreachable",
+        [RTN_PROHIBIT] = "prohibit",
+        [RTN_THROW] = "throw",
+        [RTN_NAT] = "nat",
+        [RTN_XRESOLVE] = "xresolve",
+    };
+
+    return name_or_number(names, PTN_COUNT(names), ((const struct ptn_route *)row)->type);
+}
+
+static PyObject *route_error(const void *row)
+{
+    const struct ptn_route *route = row;
+
+    switch (route->err_no) {
+    case 0:
+        return none();
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+        return PyUnicode_InternFromString("unreachable");
+    case EACCES:
+        return PyUnicode_InternFromString("prohibited");
+    case EINVAL:
+        return PyUnicode_InternFromString("blackhole");
+    default:
+        return PyUnicode_FromString(strerrorname_np(route->err_no));
+    }
+}
+
+static const struct py_field route_fields[] = {
+    PY_FIELD(struct ptn_route, target, PY_TEXT),
+    PY_FIELD_MADE("family", route_family),
+    PY_FIELD(struct ptn_route, interface, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_route, source, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_route, gateway, PY_TEXT_OR_NONE),
+    PY_FIELD_MADE("type", route_type),
+    PY_FIELD(struct ptn_route, table, PY_I64_OR_NONE),
+    PY_FIELD(struct ptn_route, metric, PY_I64_OR_NONE),
+    PY_FIELD(struct ptn_route, mtu_bytes, PY_I64_OR_NONE),
+    PY_FIELD_MADE("error", route_error),
+};
+
+static PyObject *ask_routes(PyObject *mod, const char *const *targets, size_t n)
+{
+    struct ptn_route *routes = NULL;
+    struct ptn_err err = {0};
+    struct py_wait wait;
+    PyObject *list;
+    int r;
+
+    py_wait_begin(&wait, -1);
+    r = ptn_route_get(targets, n, &wait.ctl, &routes, &err);
+    py_wait_end(&wait);
+    if (r < 0)
+        return py_raise(mod, &err);
+    list = py_rows(route_fields, PTN_COUNT(route_fields), routes, sizeof(*routes), n);
+    free(routes);
+    return list;
+}
+
+static PyObject *routes_to(PyObject *mod, PyObject *args)
+{
+    PyObject *sequence, *held, *list = NULL;
+    const char **targets;
+    Py_ssize_t n;
+
+    if (!PyArg_ParseTuple(args, "O:routes_to", &sequence))
+        return NULL;
+    held = PySequence_List(sequence);
+    if (!held)
+        return NULL;
+    n = PyList_Size(held);
+    targets = calloc((size_t)n + 1, sizeof(*targets));
+    if (!targets)
+        (void)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; targets && i < n; i++) {
+        targets[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(held, i), NULL);
+        if (!targets[i])
+            goto out;
+    }
+    if (targets)
+        list = ask_routes(mod, targets, (size_t)n);
+out:
+    free(targets);
+    Py_DECREF(held);
+    return list;
+}
+
+static PyObject *default_routes(PyObject *mod, PyObject *Py_UNUSED(noargs))
+{
+    struct ptn_route *routes = NULL;
+    struct ptn_err err = {0};
+    struct py_wait wait;
+    PyObject *list;
+    size_t n = 0;
+    int r;
+
+    py_wait_begin(&wait, -1);
+    r = ptn_route_list_defaults(&wait.ctl, &routes, &n, &err);
+    py_wait_end(&wait);
+    if (r < 0)
+        return py_raise(mod, &err);
+    list = py_rows(route_fields, PTN_COUNT(route_fields), routes, sizeof(*routes), n);
+    free(routes);
+    return list;
+}
+
+static PyObject *rule_family(const void *row)
+{
+    return family_name(((const struct ptn_rule *)row)->family);
+}
+
+static PyObject *rule_action(const void *row)
+{
+    static const char *const names[] = {
+        [FR_ACT_UNSPEC] = "none",         [FR_ACT_TO_TBL] = "lookup",
+        [FR_ACT_GOTO] = "goto",           [FR_ACT_NOP] = "nop",
+        [FR_ACT_BLACKHOLE] = "blackhole", [FR_ACT_UNREACHABLE] = "unreachable",
+        [FR_ACT_PROHIBIT] = "prohibit",
+    };
+
+    return name_or_number(names, PTN_COUNT(names), ((const struct ptn_rule *)row)->action);
+}
+
+static const struct py_field rule_fields[] = {
+    PY_FIELD(struct ptn_rule, priority, PY_I64),
+    PY_FIELD_MADE("family", rule_family),
+    PY_FIELD(struct ptn_rule, table, PY_I64),
+    PY_FIELD_MADE("action", rule_action),
+    PY_FIELD(struct ptn_rule, source, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_rule, destination, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_rule, iif, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_rule, oif, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_rule, fwmark, PY_I64_OR_NONE),
+};
+
+static PyObject *rules(PyObject *mod, PyObject *Py_UNUSED(noargs))
+{
+    struct ptn_rule *rows = NULL;
+    struct ptn_err err = {0};
+    struct py_wait wait;
+    PyObject *list;
+    size_t n = 0;
+    int r;
+
+    py_wait_begin(&wait, -1);
+    r = ptn_rule_list(&wait.ctl, &rows, &n, &err);
+    py_wait_end(&wait);
+    if (r < 0)
+        return py_raise(mod, &err);
+    list = py_rows(rule_fields, PTN_COUNT(rule_fields), rows, sizeof(*rows), n);
+    free(rows);
+    return list;
+}
+
+static PyObject *neigh_family(const void *row)
+{
+    return family_name(((const struct ptn_neighbour *)row)->family);
+}
+
+static PyObject *neigh_state(const void *row)
+{
+    switch (((const struct ptn_neighbour *)row)->state) {
+    case NUD_INCOMPLETE:
+        return PyUnicode_InternFromString("incomplete");
+    case NUD_REACHABLE:
+        return PyUnicode_InternFromString("reachable");
+    case NUD_STALE:
+        return PyUnicode_InternFromString("stale");
+    case NUD_DELAY:
+        return PyUnicode_InternFromString("delay");
+    case NUD_PROBE:
+        return PyUnicode_InternFromString("probe");
+    case NUD_FAILED:
+        return PyUnicode_InternFromString("failed");
+    case NUD_PERMANENT:
+        return PyUnicode_InternFromString("permanent");
+    default:
+        return PyUnicode_InternFromString("none");
+    }
+}
+
+static const struct py_field neigh_fields[] = {
+    PY_FIELD(struct ptn_neighbour, address, PY_TEXT),
+    PY_FIELD_MADE("family", neigh_family),
+    PY_FIELD(struct ptn_neighbour, interface, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_neighbour, mac, PY_TEXT_OR_NONE),
+    PY_FIELD_MADE("state", neigh_state),
+};
+
+static PyObject *neighbours(PyObject *mod, PyObject *Py_UNUSED(noargs))
+{
+    struct ptn_neighbour *rows = NULL;
+    struct ptn_err err = {0};
+    struct py_wait wait;
+    PyObject *list;
+    size_t n = 0;
+    int r;
+
+    py_wait_begin(&wait, -1);
+    r = ptn_neigh_list(&wait.ctl, &rows, &n, &err);
+    py_wait_end(&wait);
+    if (r < 0)
+        return py_raise(mod, &err);
+    list = py_rows(neigh_fields, PTN_COUNT(neigh_fields), rows, sizeof(*rows), n);
+    free(rows);
+    return list;
+}
 
 PyMethodDef py_route_methods[] = {
+    {"routes_to", routes_to, METH_VARARGS,
+     "routes_to($module, targets, /)\n--\n\nThe route that the kernel would use to each address."},
+    {"default_routes", default_routes, METH_NOARGS,
+     "default_routes($module, /)\n--\n\nThe default routes of all tables."},
+    {"rules", rules, METH_NOARGS, "rules($module, /)\n--\n\nThe policy rules."},
+    {"neighbours", neighbours, METH_NOARGS,
+     "neighbours($module, /)\n--\n\nThe ARP and neighbour-discovery entries."},
     {NULL, NULL, 0, NULL},
 };

@@ -204,7 +204,7 @@ def init_process_group(
     """
     import torch.distributed
 
-    from ptnet.preflight import require
+    from ptnet.stages import require
 
     store = args[0] if args else kwargs.get("store")
     elsewhere = store is not None or init_method not in (None, "env://")

@@ -21,7 +21,7 @@ from ptnet import codec, dist
 from ptnet import launch as launcher
 from ptnet.errors import UsageError
 from ptnet.model import Report
-from ptnet.preflight import Preflight, wait_seconds
+from ptnet.stages import Preflight, wait_seconds
 
 USAGE = """\
 usage: ptnet run [--wait SECONDS] [--report FILE] [--board DIR] [--] LAUNCHER [ARGUMENT ...]

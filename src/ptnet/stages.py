@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ptnet import checks, dist, reach, snapshot
+from ptnet import checks, collect, dist, reach
 from ptnet import launch as launcher
 from ptnet.board import SLOTS, Board, BoardLost, DirectoryBoard, StoreBoard
 from ptnet.errors import PreflightError, UsageError
@@ -90,9 +90,9 @@ class Preflight:
     def _look(self) -> None:
         first = self.launch.unit == "node" or self.launch.local_rank in (0, None)
         if first:
-            self.snapshot = snapshot.collect(environ=self.environ)
+            self.snapshot = collect.collect(environ=self.environ)
             self.snapshot.launch = self.launch
-        place = self.snapshot.place if self.snapshot else snapshot.place()
+        place = self.snapshot.place if self.snapshot else collect.place()
         self.card = RankCard(
             node=os.uname().nodename,
             pid=os.getpid(),
@@ -222,8 +222,10 @@ def preflight(
     'pass'
     """
     launch = launcher.detect(os.environ)
+    first = launch.node_rank if launch.unit == "node" else launch.rank
     if rank is not None:
-        launch.rank, launch.sources["rank"] = rank, "rank="
+        launch.unit, launch.rank, launch.sources["rank"] = "rank", rank, "rank="
+        first = rank
     if world_size is not None:
         launch.world_size, launch.sources["world_size"] = world_size, "world_size="
     if board is not None and (launch.rank is None or launch.world_size is None):
@@ -232,7 +234,7 @@ def preflight(
         launch,
         door="ranks",
         wait_s=wait_seconds(wait_s),
-        serve=launch.rank == 0 and not launch.agent_store,
+        serve=first == 0 and not launch.agent_store,
         directory=board,
     ).conduct(meet)
 
