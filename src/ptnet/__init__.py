@@ -121,9 +121,9 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     if name == "__version__":
-        from importlib import metadata
+        from ptnet.version import VERSION
 
-        return metadata.version("ptnet")
+        return VERSION
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'ptnet' has no attribute {name!r}")

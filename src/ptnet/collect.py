@@ -9,7 +9,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
-from importlib import metadata
 from typing import Any, TypeVar
 
 from ptnet import _core, codec, redact
@@ -36,6 +35,7 @@ from ptnet.model import (
     SocketCounts,
     Sysctl,
 )
+from ptnet.version import VERSION
 
 T = TypeVar("T")
 
@@ -131,7 +131,7 @@ def collect(
             return otherwise
 
     snapshot = Snapshot(
-        ptnet=metadata.version("ptnet"),
+        ptnet=VERSION,
         node=_core.host_name(),
         taken_at_s=time.time(),
         place=ask("place", place, None),

@@ -63,7 +63,7 @@ def launch_incomplete(job: Job) -> Iterator[Finding]:
     """
     for card in job.cards:
         launch = card.launch
-        if launch.unit != "rank" or (launch.rank is None and launch.world_size is None):
+        if launch.unit != "rank" or launch.launcher == "none":
             continue
         bad = {i.variable for i in launch.invalid}
         have = {

@@ -7,10 +7,10 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from importlib import metadata
 
 from ptnet.errors import UsageError
 from ptnet.model import ERROR, SEVERITIES, Finding, Job, Missing, Report, Skipped
+from ptnet.version import VERSION
 
 MODULES = ("endpoint", "ranks", "launcher", "names")
 HEADINGS = (
@@ -123,7 +123,7 @@ def judge(job: Job, *, only_early: bool = False) -> Report:
     """Run the checks on a job. `only_early`: those that hold however many are still to come."""
     report = Report(
         verdict="pass",
-        ptnet=metadata.version("ptnet"),
+        ptnet=VERSION,
         nodes=sorted({s.node for s in job.snapshots} | {c.node for c in job.cards}),
     )
     for each in _all().values():

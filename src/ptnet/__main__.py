@@ -1,0 +1,7 @@
+"""`python -m ptnet`"""
+
+import sys
+
+from ptnet.cli import main
+
+sys.exit(main())

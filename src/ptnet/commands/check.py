@@ -1,0 +1,41 @@
+"""`ptnet check`: judge this host, or what was collected on others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptnet import checks
+from ptnet.collect import collect, load
+from ptnet.commands.output import add_fail_on, exit_code, parser, put_report
+from ptnet.model import Job, RankCard, Snapshot
+
+TEXT = """Judge this host, or snapshots and jobs from JSON files (ptnet snapshot writes them; - is
+standard input): several snapshots are judged as the nodes of one job."""
+
+
+def main(argv: Sequence[str]) -> int:
+    made = parser("check", TEXT)
+    made.add_argument("--from", dest="files", nargs="+", metavar="FILE", default=[])
+    add_fail_on(made)
+    options = made.parse_args(argv)
+    report = checks.judge(job([load(f) for f in options.files] or [collect()]))
+    put_report("check", report, options.json)
+    return exit_code(report, options.fail_on)
+
+
+def job(parts: Sequence[Snapshot | Job]) -> Job:
+    """One job of all nodes and cards that were loaded."""
+    whole = Job()
+    for part in parts:
+        if isinstance(part, Snapshot):
+            whole.snapshots.append(part)
+            if part.launch is not None:
+                whole.cards.append(RankCard(node=part.node, pid=0, launch=part.launch))
+            continue
+        whole.snapshots += part.snapshots
+        whole.cards += part.cards
+        whole.complete = whole.complete and part.complete
+        whole.expected = part.expected if whole.expected is None else whole.expected
+        whole.waited_s = part.waited_s if whole.waited_s is None else whole.waited_s
+        whole.other_worlds += part.other_worlds
+    return whole

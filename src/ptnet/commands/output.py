@@ -1,0 +1,72 @@
+"""What the verbs share: their parser, JSON on stdout, tables, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from ptnet.errors import UsageError
+from ptnet.model import SEVERITIES, Report
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong usage is one line that names what was wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def parser(verb: str, text: str) -> Parser:
+    """The parser of a verb, with --json."""
+    made = Parser(prog=f"ptnet {verb}", description=text)
+    made.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
+    return made
+
+
+def add_fail_on(made: argparse.ArgumentParser) -> None:
+    """The severity from which a finding makes the exit code 1."""
+    made.add_argument(
+        "--fail-on",
+        choices=SEVERITIES,
+        default="error",
+        help="exit with 1 when a finding is at least this severe (default: error)",
+    )
+
+
+def put_json(verb: str, data: dict[str, Any]) -> None:
+    """One object, with the verb's schema first."""
+    data = {"schema": f"ptnet/{verb}/1", **{k: v for k, v in data.items() if k != "schema"}}
+    json.dump(data, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def put_report(verb: str, report: Report, as_json: bool) -> None:
+    """A report, as JSON or for people."""
+    if as_json:
+        put_json(verb, report.to_dict())
+    else:
+        print(report)
+
+
+def exit_code(report: Report, fail_on: str) -> int:
+    """The code that a report ends with."""
+    worst = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    if any(f.severity in worst for f in report.findings):
+        return 1
+    return 3 if report.verdict == "unknown" else 0
+
+
+def put_table(columns: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> None:
+    """Aligned columns that fit 80, or the terminal; absent values are shown as -."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for row in rows:
+        table.add_row(*("-" if cell is None else str(cell) for cell in row))
+    console.print(table)
