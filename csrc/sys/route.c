@@ -151,12 +151,11 @@ static int32_t errno_of_type(uint8_t type)
     }
 }
 
-/* What the kernel says in place of a route. EINVAL is IPv4's answer to a blackhole route; of IPv6
- * it would be a refusal of the question. */
-static bool is_answer(int r, uint8_t family)
+/* What the kernel says in place of a route; EINVAL is its answer to a blackhole route. */
+static bool is_answer(int r)
 {
-    return r == -ENETUNREACH || r == -EHOSTUNREACH || r == -EACCES || r == -ENETDOWN ||
-           (r == -EINVAL && family == AF_INET);
+    return r == -ENETUNREACH || r == -EHOSTUNREACH || r == -EACCES || r == -EINVAL ||
+           r == -ENETDOWN;
 }
 
 static int get_one(struct nl_sock *sk, const char *target, const struct ptn_ctl *ctl,
@@ -184,7 +183,7 @@ static int get_one(struct nl_sock *sk, const char *target, const struct ptn_ctl 
         (to.ifindex && nla_put_u32(msg, RTA_OIF, to.ifindex) < 0))
         return ptn_err_memory(err, "netlink request");
     r = ptn_nl_ask(sk, msg, one_row, route, ctl, "ask for a route", err);
-    if (is_answer(r, to.family)) {
+    if (is_answer(r)) {
         route->err_no = -r;
         return 0;
     }

@@ -1,0 +1,64 @@
+"""One network namespace of a test's own, for questions about links, routes and ports."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+_numbers = itertools.count()
+
+
+class Netns:
+    """A namespace with loopback up."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def run(self, *argv: str, check: bool = True) -> str:
+        done = subprocess.run(
+            ["ip", "netns", "exec", self.name, *argv], capture_output=True, text=True, timeout=60
+        )
+        if check and done.returncode != 0:
+            raise AssertionError(f"{argv}: {done.stderr}")
+        return done.stdout
+
+    def ip(self, line: str) -> None:
+        """`ip` with the words of a line."""
+        self.run("ip", *line.split())
+
+    def json(self, line: str) -> Any:
+        """What a command prints as JSON; nothing is an empty list."""
+        return json.loads(self.run(*line.split()) or "[]")
+
+    def argv(self, code: str) -> list[str]:
+        """The command that runs Python code here."""
+        return ["ip", "netns", "exec", self.name, sys.executable, "-c", code]
+
+    def python(self, expression: str, *, prelude: str = "") -> Any:
+        """The value of an expression over `core` (ptnet._core), evaluated here."""
+        code = f"import json; from ptnet import _core as core; {prelude}\nprint(json.dumps({expression}))"
+        env = {"PYTHONPATH": str(ROOT / "src"), **os.environ}
+        done = subprocess.run(self.argv(code), capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@contextlib.contextmanager
+def netns() -> Iterator[Netns]:
+    """A fresh namespace, taken away at the end."""
+    name = f"ptn{os.getpid()}n{next(_numbers)}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        space = Netns(name)
+        space.ip("link set lo up")
+        yield space
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=True)
