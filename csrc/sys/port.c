@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netinet/tcp.h>
@@ -63,11 +62,14 @@ static int diag_walk(struct walk *walk, const struct ptn_ctl *ctl, struct ptn_er
 
 static int proc_walk(const struct walk *walk, struct ptn_err *err)
 {
-    static const char *const files[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    static const char *const files[] = {"tcp", "tcp6"};
+    ptn_auto(ptn_closep) int dir = ptn_file_root("/proc/net", err);
 
+    if (dir < 0)
+        return dir;
     for (size_t i = 0; i < PTN_COUNT(files); i++) {
         ptn_auto(ptn_freep) char *text = NULL;
-        ssize_t len = ptn_file_read_all(AT_FDCWD, files[i], PROC_MAX_BYTES, &text, err);
+        ssize_t len = ptn_file_read_all(dir, files[i], PROC_MAX_BYTES, &text, err);
         const char *line;
         size_t pos = 0, n;
 

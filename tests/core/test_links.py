@@ -71,11 +71,11 @@ def hundred(space: Netns) -> None:
     quiet(space)
     virtual(space)
     space.ip("link add br0 type bridge")
-    for n in range(45):
+    for n in range(46):
         space.ip(f"link add e{n} type veth peer name f{n}")
         space.ip(f"addr add 10.9.{n}.1/24 dev e{n}")
         space.ip(f"link set e{n} up")
-    for n in range(0, 45, 3):
+    for n in range(0, 46, 3):
         space.ip(f"link set f{n} master br0 up")
 
 
@@ -132,19 +132,23 @@ def ours(link: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def read_ip(space: Netns) -> list[dict[str, Any]]:
+    return [shown(link) for link in space.json("ip -j -d -s addr")]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
 def test_links_equal_ip(layout: Callable[[Netns], None]) -> None:
     with netns() as space:
         layout(space)
         for _ in range(50):  # counters and detection states may move in between: read again then
-            before = space.json("ip -j -d -s addr")
+            before = read_ip(space)
             links = space.python("core.links()")
-            if before == space.json("ip -j -d -s addr"):
+            if before == read_ip(space):
                 break
             time.sleep(0.1)
         else:
             pytest.fail("the namespace never stood still")
-    assert [ours(link) for link in links] == [shown(link) for link in before]
+    assert [ours(link) for link in links] == before
     assert len(links) >= (100 if layout is hundred else 1)
 
 

@@ -153,7 +153,7 @@ def master_not_a_store(job: Job) -> Iterator[Finding]:
         Find out whose server it is on the master, and choose another port on all nodes.
 
     False alarms
-        A store that is so busy that it does not answer twice within 3 s each.
+        A store that is so busy that it answers none of three greetings within 1.8 s each.
 
     Source
         torch/csrc/distributed/c10d/TCPStoreBackend.hpp (query types 0 and 13).
