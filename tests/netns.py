@@ -12,8 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+import ptnet
+
 _numbers = itertools.count()
+
+
+def environment() -> dict[str, str]:
+    """Of a child Python that shall import the very ptnet that is under test here."""
+    home = Path(ptnet.__file__).parents[1]
+    return {**os.environ, "PYTHONPATH": str(home)}
 
 
 class Netns:
@@ -45,8 +52,9 @@ class Netns:
     def python(self, expression: str, *, prelude: str = "") -> Any:
         """The value of an expression over `core` (ptnet._core), evaluated here."""
         code = f"import json; from ptnet import _core as core; {prelude}\nprint(json.dumps({expression}))"
-        env = {"PYTHONPATH": str(ROOT / "src"), **os.environ}
-        done = subprocess.run(self.argv(code), capture_output=True, text=True, env=env, timeout=60)
+        done = subprocess.run(
+            self.argv(code), capture_output=True, text=True, env=environment(), timeout=60
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -50,27 +50,23 @@ bad:
                        "sysctl key “%.80s”: expected a name such as net.core.somaxconn", key);
 }
 
-/* Is this the namespace of PID 1, as far as this process can see: then it proves nothing. */
-static bool in_first_netns(void)
+/* Is this the first network namespace: only there the kernel shows its global keys of net/core
+ * (net/core/sysctl_net_core.c; /proc/1/ns/net may not be read by everybody). */
+static bool in_first_netns(int root)
 {
-    struct stat own, first;
-
-    return stat("/proc/self/ns/net", &own) < 0 || stat("/proc/1/ns/net", &first) < 0 ||
-           (own.st_dev == first.st_dev && own.st_ino == first.st_ino);
+    return faccessat(root, "net/core/netdev_max_backlog", F_OK, 0) == 0;
 }
 
-/* Only net/ is ever per network namespace. In another namespace than PID 1's the kernel shows there
- * its own keys, and of the host's some as read-only (kernels after 6.1); in the first namespace the
- * two cannot be told apart. */
+/* Only net/ is ever per network namespace. Another namespace than the first shows its own keys, and
+ * of the host's some as read-only (kernels after 6.1); in the first the two cannot be told apart.
+ */
 static enum ptn_sysctl_scope scope_of(const char *path, bool present, mode_t mode, bool first)
 {
     if (strncmp(path, "net/", 4) != 0)
         return PTN_SYSCTL_HOST;
-    if (first)
+    if (first || !present)
         return PTN_SYSCTL_UNKNOWN;
-    if (!present || !(mode & S_IWUSR))
-        return PTN_SYSCTL_HOST;
-    return PTN_SYSCTL_NAMESPACE;
+    return mode & S_IWUSR ? PTN_SYSCTL_NAMESPACE : PTN_SYSCTL_HOST;
 }
 
 static int read_key(int root, const char *path, bool readonly, bool first, char *buf,
@@ -101,7 +97,7 @@ int ptn_sysctl_get(const char *const *keys, size_t n, struct ptn_sysctl **ret_ro
     ptn_auto(ptn_closep) int root = ptn_file_root("/proc/sys", err);
     ptn_auto(ptn_freep) char *buf = malloc(PTN_SYSCTL_VALUE);
     struct ptn_sysctl *rows = calloc(n ? n : 1, sizeof(*rows));
-    bool first = in_first_netns();
+    bool first = root >= 0 && in_first_netns(root);
     struct statvfs fs = {0};
     bool readonly = fstatvfs(root, &fs) == 0 && (fs.f_flag & ST_RDONLY);
     int r = root < 0 ? root : 0;

@@ -1,5 +1,5 @@
-"""ptnet says, before `torch.distributed` starts, which rank, host, link, port or setting will break or
-slow the job.
+"""ptnet says, before `torch.distributed` starts, which rank, host, link, port or setting will break
+or slow the job.
 
     import ptnet
 
@@ -12,7 +12,7 @@ Nothing is loaded, opened or started before the first use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as typing's, whose import would cost more than everything else here
 
 _HOMES = {
     "init_process_group": "dist",
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
     from ptnet.collect import links, listeners, route_to, sysctl
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     import importlib
 
     if name == "__version__":
@@ -128,6 +128,6 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'ptnet' has no attribute {name!r}")
     module, _, attribute = home.partition(":")
-    value = getattr(importlib.import_module(f"ptnet.{module}"), attribute or name)
+    value: object = getattr(importlib.import_module(f"ptnet.{module}"), attribute or name)
     globals()[name] = value
     return value

@@ -153,6 +153,7 @@ class DirectoryBoard:
             raise UsageError(f"--board {root}: no such directory; give one that all nodes share")
         self._top = root / "ptnet"
         self._mine: list[Path] = []
+        self._token = os.urandom(8).hex()  # two containers may share host name and pid
         name = prefix.removeprefix("ptnet/").replace("/", "+")
         self._root = self._top / name
         generation = 1
@@ -175,7 +176,7 @@ class DirectoryBoard:
         return self._root / key.replace("/", "+")
 
     def _written(self, path: Path, value: bytes) -> Path:
-        beside = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}")
+        beside = path.with_name(f".{path.name}.{self._token}")
         beside.write_bytes(value)
         return beside
 
@@ -224,7 +225,7 @@ class DirectoryBoard:
 
     def alive(self, key: str) -> bool:
         # Both times come from the server of the directory, whatever the hosts' clocks say.
-        now = self._root / f".now.{os.uname().nodename}.{os.getpid()}"
+        now = self._root / f".now.{self._token}"
         try:
             now.touch()
             age_s = now.stat().st_mtime - self._path(key).stat().st_mtime

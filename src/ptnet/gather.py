@@ -48,7 +48,7 @@ class Meeting:
 
     def hold(self) -> Report:
         """Meet, and return the common report."""
-        self._put("card", _pack(codec.dump(self.card)))
+        self._put("card", pack(codec.dump(self.card)))
         decided = self._verdict()
         if decided is not None:
             return self._join_late(decided)
@@ -62,7 +62,7 @@ class Meeting:
 
     def tell(self) -> Report:
         """Put a card there that shows this participant's own failure, and end the meeting for all."""
-        self._put("card", _pack(codec.dump(self.card)))
+        self._put("card", pack(codec.dump(self.card)))
         self._read()
         return self._settle(checks.judge(self._job(complete=False), only_early=True))
 
@@ -77,7 +77,7 @@ class Meeting:
 
     def _put(self, kind: str, value: bytes) -> None:
         if self.snapshot is not None:
-            snapshot = _pack(codec.dump(self.snapshot))
+            snapshot = pack(codec.dump(self.snapshot))
         self.slot = self.slot or self.board.add(SLOTS)
         if self.snapshot is not None:
             self.board.put(f"snapshot/{self.slot}", snapshot)
@@ -133,14 +133,14 @@ class Meeting:
         for n, value in zip(new, self.board.get([f"card/{n}" for n in new]), strict=True):
             if value is None or not self.board.alive(f"card/{n}"):
                 continue
-            card = codec.load(RankCard, _unpack(value))
+            card = codec.load(RankCard, unpack(value))
             if self._is_gone(card):
                 continue
             self.cards[n] = card
             found = True
             snapshot = self.board.get([f"snapshot/{n}"])[0]
             if snapshot is not None:
-                self.snapshots[n] = codec.load(Snapshot, _unpack(snapshot))
+                self.snapshots[n] = codec.load(Snapshot, unpack(snapshot))
         return found
 
     def _is_gone(self, card: RankCard) -> bool:
@@ -184,11 +184,11 @@ class Meeting:
             self.tell()
 
 
-def _pack(data: object) -> bytes:
+def pack(data: object) -> bytes:
     return zlib.compress(json.dumps(data).encode(), 1)
 
 
-def _unpack(value: bytes) -> object:
+def unpack(value: bytes) -> object:
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(value, MAX_BYTES)
     if unpacker.unconsumed_tail:

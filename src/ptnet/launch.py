@@ -166,7 +166,8 @@ def _number(launch: Launch, name: str, text: str) -> int | None:
     except ValueError:
         value = -1
     if value < 0 or value > 2**31:
-        launch.invalid.append(InvalidValue(name, text, expected))
+        if name not in (bad.variable for bad in launch.invalid):
+            launch.invalid.append(InvalidValue(name, text, expected))
         return None
     return value
 

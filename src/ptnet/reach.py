@@ -20,15 +20,15 @@ LATE_NAME_LAUNCHERS = ("sagemaker", "pytorchjob", "kubeflow-trainer", "mpijob")
 """Their names appear some time after the processes: waited for until the deadline."""
 LOOPBACK_GRACE_S = 5.0
 """A refused loopback address on a node that is not the master."""
-UNREACHABLE_GRACE_S = 9.0
-"""Nothing but time-outs or unreachable: three SYNs of 3 s each, one resent after 1 s."""
+UNREACHABLE_GRACE_S = 6.5
+"""Nothing but time-outs or unreachable: three connections of 2.2 s, each with a SYN resent after 1 s."""
 STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 3.4}
 """Something that answers, but not as a c10d store; or says nothing, three times: torch's older server
 (USE_LIBUV=0) stops answering for 5 s after some fifty connections (measured, 2.13)."""
 NOT_LOCAL_GRACE_S = 8.0
 """Rank 0 on a host that is not the master's: time for the real one to open its store."""
 
-CONNECT_S = 3.0
+CONNECT_S = 2.2
 ANSWER_S = 1.8
 RESOLVE_S = 4.0
 PAUSE_S = (0.01, 0.25)

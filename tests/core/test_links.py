@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from netns import ROOT, Netns, netns
+from netns import Netns, environment, netns
 
 COUNTERS = ("bytes", "packets", "errors", "dropped")
 ADDRESS_FLAGS = ("secondary", "tentative", "deprecated", "dadfailed", "noprefixroute", "nodad")
@@ -237,7 +236,7 @@ def test_the_sysfs_of_another_namespace_is_not_believed() -> None:
             ["nsenter", f"--net=/run/netns/{space.name}", sys.executable, "-c", code],
             capture_output=True,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            env=environment(),
             check=True,
         )
         eth0 = json.loads(done.stdout)

@@ -181,36 +181,6 @@ def test_without_ipv6_the_test_is_of_ipv4() -> None:
     assert tried["ok"] is True
 
 
-STORE = """
-import sys
-from torch.distributed import TCPStore
-s = TCPStore("127.0.0.1", int(sys.argv[1]), None, True, wait_for_workers=False, use_libuv={libuv})
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("libuv", [True, False])
-def test_a_real_store_is_seen_and_leaves_the_port(libuv: bool) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    assert _core.bind_try(port)["ok"] is True
-    with subprocess.Popen(
-        [sys.executable, "-c", STORE.format(libuv=libuv), str(port)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout
-        assert child.stdin
-        assert child.stdout.readline() == "ready\n"
-        tried = _core.bind_try(port)
-        row = next(r for r in _core.listeners() if r["port"] == port)
-        child.stdin.close()
-    assert tried["error"] == "in-use"
-    assert (row["pid"], row["address"]) == (child.pid, "::")
-
-
 def test_an_address_is_local_if_it_can_be_bound() -> None:
     assert _core.is_local("127.0.0.2") is True
     assert _core.is_local("192.0.2.77") is False

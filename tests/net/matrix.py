@@ -130,9 +130,9 @@ def _master_is_loopback_on(name: str) -> Callable[[Lab], Mapping[str, str]]:
 def _drop_syns(lab: Lab) -> Mapping[str, str]:
     lab["nodea"].nft(
         """table inet lab { chain input {
-            type filter hook input priority 0
-            iifname "eth0" tcp flags & (syn | ack) == syn drop
-        } }"""
+            type filter hook input priority 0;
+            iifname "eth0" tcp flags & (syn | ack) == syn drop;
+        }; }"""
     )
     return {}
 
@@ -200,9 +200,19 @@ FAULTS = (
     ),
     Fault(
         "rank-1-twice",
-        kinds=("static", "plain"),
+        kinds=("static",),
         nodes=(Node(1), Node(1)),
         expect=(_TWICE, _TWICE),
+    ),
+    Fault(
+        # Without LOCAL_RANK nobody can tell that rank 0 is not only late on the master's host.
+        "nobody-is-rank-0",
+        kinds=("plain",),
+        nodes=(Node(1), Node(1)),
+        expect=(
+            Expect("master-refused", WAIT_S + END_S, ("nodea is the master itself", "rank 0")),
+            Expect("master-refused", WAIT_S + END_S, ("nodeb", "rank 0")),
+        ),
     ),
     Fault("sizes-differ", nodes=(Node(0, nodes=2), Node(1, nodes=3)), expect=(_SIZES, _SIZES)),
 )

@@ -242,11 +242,13 @@ def master_refused(job: Job) -> Iterator[Finding]:
         tcp(7), ECONNREFUSED.
     """
     for card, reach in _with(job, "refused"):
+        here = any(a.local for a in reach.resolution.addresses) if reach.resolution else False
+        own = f" {card.node} is the master itself: rank 0 has to run here." if here else ""
         yield _finding(
             "master-refused",
             card,
             f"{who(card)} was refused by {_at(reach)} for {reach.waited_s:.0f} s: "
-            "no store listens there.",
+            f"no store listens there.{own}",
             Evidence("connect", "refused", "a c10d store", SEEN),
             Fix("start rank 0 on the master, and look at what it printed"),
             Fix("see what listens on the master", ["ss", "-ltnp", f"sport = :{reach.port}"]),
@@ -327,7 +329,7 @@ def master_prohibited(job: Job) -> Iterator[Finding]:
 @check("master-timeout", title="Packets to the master are dropped", family="F05", early=True)
 def master_timeout(job: Job) -> Iterator[Finding]:
     """What it looks at
-        Connections to the rendezvous endpoint that timed out three times, 3 s each.
+        Connections to the rendezvous endpoint that timed out three times, 2.2 s each.
 
     Why it matters for training
         A closed port would have answered: somebody drops the packets. Each of torch's tries lasts

@@ -1,0 +1,195 @@
+"""The directory board, and meetings on it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from unit.jobs import card, rank, snapshot
+
+from ptnet.board import SLOTS, VERDICT, DirectoryBoard
+from ptnet.codec import dump
+from ptnet.errors import UsageError
+from ptnet.gather import Meeting, pack
+from ptnet.model import Launch, RankCard, Report
+
+PREFIX = "ptnet/none/0/ranks"
+
+
+def test_numbers_are_given_once(tmp_path: Path) -> None:
+    taken: list[int] = []
+
+    def take() -> None:
+        board = DirectoryBoard(tmp_path, PREFIX)
+        taken.extend(board.add(SLOTS) for _ in range(20))
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == list(range(1, 161))
+    assert DirectoryBoard(tmp_path, PREFIX).count(SLOTS) == 160
+
+
+def test_the_first_value_stands(tmp_path: Path) -> None:
+    board = DirectoryBoard(tmp_path, PREFIX)
+    assert board.get([VERDICT]) == [None]
+    assert board.put_once(VERDICT, b"one") == b"one"
+    assert board.put_once(VERDICT, b"two") == b"one"
+    assert board.get([VERDICT, "card/1"]) == [b"one", None]
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such directory"):
+        DirectoryBoard(tmp_path / "absent", PREFIX)
+
+
+def meet(
+    directory: Path,
+    launches: list[tuple[str, Launch]],
+    *,
+    expected: int = 2,
+    wait_s: float = 20.0,
+    between: Callable[[], None] = lambda: None,
+) -> list[Report | None]:
+    """Participants in threads; their reports in order."""
+    reports: list[Report | None] = [None] * len(launches)
+
+    def take_part(n: int, node: str, launch: Launch) -> None:
+        own = card(launch, node, pid=os.getpid(), boot_id=node)
+        meeting = Meeting(
+            DirectoryBoard(directory, PREFIX),
+            own,
+            snapshot(node, launch),
+            expected,
+            time.monotonic() + wait_s,
+            lambda job, here, left_s: None,
+        )
+        reports[n] = meeting.hold()
+        meeting.end(serving=False)
+
+    threads = [threading.Thread(target=take_part, args=(n, *one)) for n, one in enumerate(launches)]
+    for thread in threads:
+        thread.start()
+        between()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    return reports
+
+
+TWO = [("nodea", rank(0, "nodea")), ("nodeb", rank(1, "nodeb"))]
+
+
+def test_two_ranks_meet_and_leave_nothing(tmp_path: Path) -> None:
+    first, second = meet(tmp_path, TWO)
+    assert first == second
+    assert first
+    assert first.verdict == "pass"
+    assert first.nodes == ["nodea", "nodeb"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_ranks_come_to_one_report(tmp_path: Path) -> None:
+    launches = [(f"node{n}", rank(n, f"node{n}", world_size=12)) for n in range(12)]
+    reports = meet(tmp_path, launches, expected=12)
+    assert all(r == reports[0] for r in reports)
+    assert reports[0]
+    assert reports[0].verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("second", "id"),
+    [(rank(0, "nodeb"), "rank-duplicate"), (rank(1, "nodeb", world_size=3), "world-size-mismatch")],
+)
+def test_a_conflict_ends_the_meeting_before_all_are_there(
+    tmp_path: Path, second: Launch, id: str
+) -> None:
+    started = time.monotonic()
+    reports = meet(tmp_path, [TWO[0], ("nodeb", second)], expected=3)
+    assert time.monotonic() - started < 10
+    assert reports[0] == reports[1]
+    assert reports[0]
+    assert [f.id for f in reports[0].findings] == [id]
+    assert set(reports[0].findings[0].nodes) == {"nodea", "nodeb"}
+
+
+def test_who_never_came_is_named(tmp_path: Path) -> None:
+    (report,) = meet(tmp_path, TWO[:1], wait_s=0.5)
+    assert report
+    assert [f.id for f in report.findings] == ["ranks-missing"]
+    assert [m.rank for m in report.missing] == [1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_fails_ends_the_meeting_for_all(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(*args: object) -> None:
+        raise Stop
+
+    waiting: list[Report | None] = []
+    thread = threading.Thread(target=lambda: waiting.extend(meet(tmp_path, TWO[:1], expected=3)))
+    thread.start()
+    node, launch = TWO[1]
+    meeting = Meeting(
+        DirectoryBoard(tmp_path, PREFIX),
+        card(launch, node, pid=os.getpid(), boot_id=node),
+        None,
+        3,
+        time.monotonic() + 20,
+        stop,
+    )
+    with pytest.raises(Stop):
+        meeting.hold()
+    thread.join(10)
+    (report,) = waiting
+    assert report
+    assert [f.id for f in report.findings] == ["participant-left"]
+    assert "nodeb (rank 1)" in report.findings[0].message
+
+
+def test_who_comes_late_checks_itself_and_holds_up_nobody(tmp_path: Path) -> None:
+    board = DirectoryBoard(tmp_path, PREFIX)
+    meet_before = [rank(n, f"node{n}", world_size=2) for n in range(2)]
+
+    def late(launch: Launch, node: str) -> Report:
+        own = card(launch, node, pid=os.getpid(), boot_id=node)
+        deadline_s = time.monotonic() + 20
+        return Meeting(
+            DirectoryBoard(tmp_path, PREFIX), own, None, 2, deadline_s, lambda *a: None
+        ).hold()
+
+    reports: list[Report] = []
+    threads = [
+        threading.Thread(target=lambda n=n: reports.append(late(meet_before[n], f"node{n}")))
+        for n in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert {r.verdict for r in reports} == {"pass"}
+    started = time.monotonic()
+    assert late(rank(2, "node2", world_size=2), "node2").verdict == "pass"
+    twice = late(rank(1, "node3", world_size=2), "node3")
+    assert time.monotonic() - started < 2
+    assert [f.id for f in twice.findings] == ["rank-duplicate"]
+    assert board.get([VERDICT])[0] is not None
+
+
+def test_a_card_of_an_ended_process_does_not_count(tmp_path: Path) -> None:
+    """A node that is started again: its earlier process has gone without a word."""
+    board = DirectoryBoard(tmp_path, PREFIX)
+    with_pid = replace(RankCard("nodea", 2**22 - 3, rank(0, "nodea")), boot_id="nodea")
+    board.add(SLOTS)
+    board.put("card/1", pack(dump(with_pid)))
+    reports = meet(tmp_path, TWO)
+    assert [r and r.verdict for r in reports] == ["pass", "pass"]
