@@ -51,7 +51,8 @@ class Netns:
 
     def python(self, expression: str, *, prelude: str = "") -> Any:
         """The value of an expression over `core` (ptnet._core), evaluated here."""
-        code = f"import json; from ptnet import _core as core; {prelude}\nprint(json.dumps({expression}))"
+        code = f"import json; from ptnet import _core as core; {prelude}\n"
+        code += f"print(json.dumps({expression}))"
         done = subprocess.run(
             self.argv(code), capture_output=True, text=True, env=environment(), timeout=60
         )

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* _core.links */
-#include <linux/if_addr.h>
-#include <linux/rtnetlink.h>
 #include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,21 +23,9 @@ static PyObject *address_family(const void *row)
 static PyObject *address_scope(const void *row)
 {
     const struct ptn_address *a = row;
+    const char *name = ptn_address_scope_name(a->scope);
 
-    switch (a->scope) {
-    case RT_SCOPE_UNIVERSE:
-        return PyUnicode_InternFromString("global");
-    case RT_SCOPE_SITE:
-        return PyUnicode_InternFromString("site");
-    case RT_SCOPE_LINK:
-        return PyUnicode_InternFromString("link");
-    case RT_SCOPE_HOST:
-        return PyUnicode_InternFromString("host");
-    case RT_SCOPE_NOWHERE:
-        return PyUnicode_InternFromString("nowhere");
-    default:
-        return PyUnicode_FromFormat("%u", (unsigned)a->scope);
-    }
+    return name ? PyUnicode_InternFromString(name) : PyUnicode_FromFormat("%u", (unsigned)a->scope);
 }
 
 static PyObject *address_flags(const void *row)

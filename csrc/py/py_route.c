@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* _core.routes_to, default_routes, rules, neighbours */
 #include <errno.h>
-#include <linux/fib_rules.h>
-#include <linux/neighbour.h>
-#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +20,9 @@ static PyObject *family_name(uint8_t family)
     return PyUnicode_InternFromString(family == AF_INET ? "inet" : "inet6");
 }
 
-static PyObject *name_or_number(const char *const names[], size_t n, unsigned number)
+static PyObject *name_or_number(const char *name, unsigned number)
 {
-    if (number < n && names[number])
-        return PyUnicode_InternFromString(names[number]);
-    return PyUnicode_FromFormat("%u", number);
+    return name ? PyUnicode_InternFromString(name) : PyUnicode_FromFormat("%u", number);
 }
 
 static PyObject *route_family(const void *row)
@@ -37,22 +32,9 @@ static PyObject *route_family(const void *row)
 
 static PyObject *route_type(const void *row)
 {
-    static const char *const names[] = {
-        [RTN_UNSPEC] = "none",
-        [RTN_UNICAST] = "unicast",
-        [RTN_LOCAL] = "local",
-        [RTN_BROADCAST] = "broadcast",
-        [RTN_ANYCAST] = "anycast",
-        [RTN_MULTICAST] = "multicast",
-        [RTN_BLACKHOLE] = "blackhole",
-        [RTN_UNREACHABLE] = "unreachable",
-        [RTN_PROHIBIT] = "prohibit",
-        [RTN_THROW] = "throw",
-        [RTN_NAT] = "nat",
-        [RTN_XRESOLVE] = "xresolve",
-    };
+    uint8_t type = ((const struct ptn_route *)row)->type;
 
-    return name_or_number(names, PTN_COUNT(names), ((const struct ptn_route *)row)->type);
+    return name_or_number(ptn_route_type_name(type), type);
 }
 
 static PyObject *route_error(const void *row)
@@ -159,14 +141,9 @@ static PyObject *rule_family(const void *row)
 
 static PyObject *rule_action(const void *row)
 {
-    static const char *const names[] = {
-        [FR_ACT_UNSPEC] = "none",         [FR_ACT_TO_TBL] = "lookup",
-        [FR_ACT_GOTO] = "goto",           [FR_ACT_NOP] = "nop",
-        [FR_ACT_BLACKHOLE] = "blackhole", [FR_ACT_UNREACHABLE] = "unreachable",
-        [FR_ACT_PROHIBIT] = "prohibit",
-    };
+    uint8_t action = ((const struct ptn_rule *)row)->action;
 
-    return name_or_number(names, PTN_COUNT(names), ((const struct ptn_rule *)row)->action);
+    return name_or_number(ptn_rule_action_name(action), action);
 }
 
 static const struct py_field rule_fields[] = {
@@ -207,24 +184,8 @@ static PyObject *neigh_family(const void *row)
 
 static PyObject *neigh_state(const void *row)
 {
-    switch (((const struct ptn_neighbour *)row)->state) {
-    case NUD_INCOMPLETE:
-        return PyUnicode_InternFromString("incomplete");
-    case NUD_REACHABLE:
-        return PyUnicode_InternFromString("reachable");
-    case NUD_STALE:
-        return PyUnicode_InternFromString("stale");
-    case NUD_DELAY:
-        return PyUnicode_InternFromString("delay");
-    case NUD_PROBE:
-        return PyUnicode_InternFromString("probe");
-    case NUD_FAILED:
-        return PyUnicode_InternFromString("failed");
-    case NUD_PERMANENT:
-        return PyUnicode_InternFromString("permanent");
-    default:
-        return PyUnicode_InternFromString("none");
-    }
+    return PyUnicode_InternFromString(
+        ptn_neigh_state_name(((const struct ptn_neighbour *)row)->state));
 }
 
 static const struct py_field neigh_fields[] = {

@@ -116,3 +116,21 @@ int ptn_address_list(struct nl_sock *sk, int32_t index, const struct ptn_ctl *ct
     *ret_addresses = ptn_vec_take(&list.rows, ret_n);
     return 0;
 }
+
+const char *ptn_address_scope_name(uint8_t scope)
+{
+    switch (scope) {
+    case RT_SCOPE_UNIVERSE:
+        return "global";
+    case RT_SCOPE_SITE:
+        return "site";
+    case RT_SCOPE_LINK:
+        return "link";
+    case RT_SCOPE_HOST:
+        return "host";
+    case RT_SCOPE_NOWHERE:
+        return "nowhere";
+    default:
+        return NULL;
+    }
+}

@@ -64,4 +64,7 @@ ptn_must_check int ptn_link_list(const char *name, const struct ptn_ctl *ctl,
 
 void ptn_link_table_done(struct ptn_link_table *table);
 
+/* "global", "link", …; NULL for a scope without a name. */
+const char *ptn_address_scope_name(uint8_t scope);
+
 #endif

@@ -64,3 +64,25 @@ int ptn_neigh_list(const struct ptn_ctl *ctl, struct ptn_neighbour **ret_neighbo
     *ret_neighbours = ptn_vec_take(&rows, ret_n);
     return 0;
 }
+
+const char *ptn_neigh_state_name(uint16_t state)
+{
+    switch (state) {
+    case NUD_INCOMPLETE:
+        return "incomplete";
+    case NUD_REACHABLE:
+        return "reachable";
+    case NUD_STALE:
+        return "stale";
+    case NUD_DELAY:
+        return "delay";
+    case NUD_PROBE:
+        return "probe";
+    case NUD_FAILED:
+        return "failed";
+    case NUD_PERMANENT:
+        return "permanent";
+    default:
+        return "none";
+    }
+}

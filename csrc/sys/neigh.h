@@ -25,4 +25,7 @@ struct ptn_neighbour {
 ptn_must_check int ptn_neigh_list(const struct ptn_ctl *ctl, struct ptn_neighbour **ret_neighbours,
                                   size_t *ret_n, struct ptn_err *err);
 
+/* "reachable", "stale", …; "none" for a state without a name. */
+const char *ptn_neigh_state_name(uint16_t state);
+
 #endif

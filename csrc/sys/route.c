@@ -270,3 +270,23 @@ int ptn_route_list_defaults(const struct ptn_ctl *ctl, struct ptn_route **ret_ro
     *ret_routes = ptn_vec_take(&defaults.routes, ret_n);
     return 0;
 }
+
+const char *ptn_route_type_name(uint8_t type)
+{
+    static const char *const names[] = {
+        [RTN_UNSPEC] = "none",
+        [RTN_UNICAST] = "unicast",
+        [RTN_LOCAL] = "local",
+        [RTN_BROADCAST] = "broadcast",
+        [RTN_ANYCAST] = "anycast",
+        [RTN_MULTICAST] = "multicast",
+        [RTN_BLACKHOLE] = "blackhole",
+        [RTN_UNREACHABLE] = "unreachable",
+        [RTN_PROHIBIT] = "prohibit",
+        [RTN_THROW] = "throw",
+        [RTN_NAT] = "nat",
+        [RTN_XRESOLVE] = "xresolve",
+    };
+
+    return type < PTN_COUNT(names) ? names[type] : NULL;
+}

@@ -33,4 +33,7 @@ ptn_must_check int ptn_route_get(const char *const *targets, size_t n, const str
 ptn_must_check int ptn_route_list_defaults(const struct ptn_ctl *ctl, struct ptn_route **ret_routes,
                                            size_t *ret_n, struct ptn_err *err);
 
+/* "unicast", "blackhole", …; NULL for a type without a name. */
+const char *ptn_route_type_name(uint8_t type);
+
 #endif

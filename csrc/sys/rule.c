@@ -93,3 +93,15 @@ int ptn_rule_list(const struct ptn_ctl *ctl, struct ptn_rule **ret_rules, size_t
     *ret_rules = ptn_vec_take(&list.rules, ret_n);
     return 0;
 }
+
+const char *ptn_rule_action_name(uint8_t action)
+{
+    static const char *const names[] = {
+        [FR_ACT_UNSPEC] = "none",         [FR_ACT_TO_TBL] = "lookup",
+        [FR_ACT_GOTO] = "goto",           [FR_ACT_NOP] = "nop",
+        [FR_ACT_BLACKHOLE] = "blackhole", [FR_ACT_UNREACHABLE] = "unreachable",
+        [FR_ACT_PROHIBIT] = "prohibit",
+    };
+
+    return action < PTN_COUNT(names) ? names[action] : NULL;
+}

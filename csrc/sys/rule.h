@@ -24,4 +24,7 @@ struct ptn_rule {
 ptn_must_check int ptn_rule_list(const struct ptn_ctl *ctl, struct ptn_rule **ret_rules,
                                  size_t *ret_n, struct ptn_err *err);
 
+/* "lookup", "prohibit", …; NULL for an action without a name. */
+const char *ptn_rule_action_name(uint8_t action);
+
 #endif

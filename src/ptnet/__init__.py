@@ -87,6 +87,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from ptnet.collect import collect as snapshot
+    from ptnet.collect import links, listeners, route_to, sysctl
     from ptnet.dist import init_process_group
     from ptnet.errors import (
         Cancelled,
@@ -113,8 +115,6 @@ if TYPE_CHECKING:
         Sysctl,
     )
     from ptnet.stages import preflight, require
-    from ptnet.collect import collect as snapshot
-    from ptnet.collect import links, listeners, route_to, sysctl
 
 
 def __getattr__(name: str) -> object:

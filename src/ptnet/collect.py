@@ -113,11 +113,11 @@ def collect(
     names_timeout_s: float = NAMES_TIMEOUT_S,
     environ: Mapping[str, str] = os.environ,
 ) -> Snapshot:
-    """Everything that this process can see of its node, in some milliseconds; nothing is changed, and
-    nothing sent but the look-up of the host's own name (at most `names_timeout_s` seconds).
+    """Everything that this process can see of its node, in some milliseconds; nothing is changed,
+    and nothing sent but the look-up of the host's own name (at most `names_timeout_s` seconds).
 
-    `detail` adds rings, channels, pause, FEC and offloads of every link. Variables that matter to the
-    job's network are kept with their secrets masked.
+    `detail` adds rings, channels, pause, FEC and offloads of every link. Variables that matter to
+    the job's network are kept with their secrets masked.
     """
     from ptnet import launch
 
@@ -176,7 +176,8 @@ def names(timeout_s: float = NAMES_TIMEOUT_S, gaps: list[Gap] | None = None) -> 
 
 def _fqdn(hostname: str, own: Resolution) -> str:
     """socket.getfqdn() without its wait: the name of the first address, else the host name. Of the
-    names behind it that function takes the first with a dot; getnameinfo gives the canonical one."""
+    names behind it that function takes the first with a dot; getnameinfo gives the canonical
+    one."""
     reverse = own.addresses[0].reverse if own.addresses else None
     return reverse if reverse and "." in reverse else hostname
 
@@ -276,12 +277,13 @@ def load(path: str) -> Snapshot | Job:
     except ValueError as error:
         raise UsageError(f"{path}: not JSON: {error}") from error
     kind = str(data.get("schema", "")) if isinstance(data, dict) else ""
-    for prefix, cls in (("ptnet/snapshot/", Snapshot), ("ptnet/job/", Job)):
-        if kind.startswith(prefix):
-            try:
-                return codec.load(cls, data)
-            except UsageError as error:
-                raise UsageError(f"{path}: {error}") from error
+    try:
+        if kind.startswith("ptnet/snapshot/"):
+            return codec.load(Snapshot, data)
+        if kind.startswith("ptnet/job/"):
+            return codec.load(Job, data)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
     raise UsageError(
         f"{path}: neither a snapshot nor a job: its schema is “{kind}”; "
         "expected ptnet/snapshot/1 or ptnet/job/1"

@@ -12,7 +12,7 @@ from ptnet.errors import UsageError
 from ptnet.model import InvalidValue, Launch
 
 if TYPE_CHECKING:
-    import torch.distributed
+    pass
 
 STORE_TIMEOUT = timedelta(seconds=60)
 
@@ -27,10 +27,12 @@ def available() -> bool:
 
 
 def _open(host: str, port: int, serve: bool) -> Any:
-    from torch.distributed import TCPStore
+    import torch.distributed
+
+    tcp_store: Any = getattr(torch.distributed, "TCPStore")  # noqa: B009  not in its stubs
 
     def store(use_libuv: bool) -> Any:
-        return TCPStore(
+        return tcp_store(
             host,
             port,
             None,
@@ -156,12 +158,11 @@ def _is_here(launch: Launch) -> bool:
 
 
 def _read_endpoint(args: Any, launch: Launch) -> None:
-    from torch.distributed import run
     from torch.distributed.elastic.rendezvous import utils
 
-    if args.master_port is None:
-        args.master_port = 29500
-    endpoint = run.get_rdzv_endpoint(args)
+    endpoint = args.rdzv_endpoint
+    if args.rdzv_backend == "static" and not endpoint:  # as torch's get_rdzv_endpoint
+        endpoint = f"{args.master_addr}:{args.master_port or 29500}"
     default_port = 29400 if args.rdzv_backend == "c10d" else -1
     option = "--rdzv-endpoint" if args.rdzv_endpoint else "--master-addr"
     try:
@@ -197,10 +198,11 @@ def init_process_group(
     """`ptnet.require()`, then `torch.distributed.init_process_group` with the same arguments.
 
     `wait_s` (seconds, default `PTNET_WAIT` or 300) is how long the ranks wait for each other before
-    the pre-flight says who is missing. With an `init_method` other than `env://`, or with a `store`,
-    the ranks meet where ptnet cannot know it: then only this host is checked.
+    the pre-flight says who is missing. With an `init_method` other than `env://`, or with a
+    `store`, the ranks meet where ptnet cannot know it: then only this host is checked.
 
-    Raises PreflightError, with the same text on every rank, when the network will not carry the job.
+    Raises PreflightError, with the same text on every rank, when the network will not carry the
+    job.
     """
     import torch.distributed
 

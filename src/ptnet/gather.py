@@ -1,9 +1,9 @@
 """Stage 3 and 6: the participants meet on a board and come to one verdict.
 
 Everyone puts a card on the board (a rank's, or a node's in front of its launcher) and the first of
-each node its snapshot. One of them, the leader, reads the cards as they come, judges, and writes the
-verdict once; all others wait for that key alone. A participant that leaves before the verdict writes
-it itself, so that nobody waits for one that has already failed.
+each node its snapshot. One of them, the leader, reads the cards as they come, judges, and writes
+the verdict once; all others wait for that key alone. A participant that leaves before the verdict
+writes it itself, so that nobody waits for one that has already failed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ MAX_BYTES = 16 << 20
 """Of one card or snapshot, unpacked."""
 PAUSE_S = (0.005, 0.2)
 LINGER_S = 5.0
-"""How long the participant that serves the board stays after a failure, for the others to read it."""
+"""How long the participant that serves the board stays after a failure, for the others to read
+it."""
 
 
 @dataclass
@@ -61,7 +62,8 @@ class Meeting:
             raise
 
     def tell(self) -> Report:
-        """Put a card there that shows this participant's own failure, and end the meeting for all."""
+        """Put a card there that shows this participant's own failure, and end the meeting for
+        all."""
         self._put("card", pack(codec.dump(self.card)))
         self._read()
         return self._settle(checks.judge(self._job(complete=False), only_early=True))
@@ -182,6 +184,7 @@ class Meeting:
         with contextlib.suppress(BoardLost):
             self.cards.pop(self.slot, None)
             self.tell()
+            self.end(serving=False)
 
 
 def pack(data: object) -> bytes:

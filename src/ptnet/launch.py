@@ -1,8 +1,8 @@
 """Which launcher started this process, and what it said: rank, world size, master.
 
 torch reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT only, so where these are set
-they decide; a launcher's own variables fill what is absent and are compared with them. Conflicts and
-values that cannot be used are facts in the result, never an exception.
+they decide; a launcher's own variables fill what is absent and are compared with them. Conflicts
+and values that cannot be used are facts in the result, never an exception.
 
 Sources: torch/distributed/elastic/agent/server/local_elastic_agent.py; srun(1); the manuals of Open
 MPI, MPICH, MVAPICH2, LSF; the operators of Kubeflow; SageMaker's training toolkit.

@@ -1,8 +1,9 @@
 """Stage 2: the way to the rendezvous endpoint, as one of two roles.
 
-`serve` must hold the port; `join` must find a c10d store there. Both end with a `Reach` that says how
-it ended; whether that is a fault is judged elsewhere. A fault that this process can see itself ends
-within seconds, what only another node can mend (a store that does not listen yet) is waited for.
+`serve` must hold the port; `join` must find a c10d store there. Both end with a `Reach` that says
+how it ended; whether that is a fault is judged elsewhere. A fault that this process can see itself
+ends within seconds, what only another node can mend (a store that does not listen yet) is waited
+for.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ LATE_NAME_LAUNCHERS = ("sagemaker", "pytorchjob", "kubeflow-trainer", "mpijob")
 LOOPBACK_GRACE_S = 5.0
 """A refused loopback address on a node that is not the master."""
 UNREACHABLE_GRACE_S = 6.5
-"""Nothing but time-outs or unreachable: three connections of 2.2 s, each with a SYN resent after 1 s."""
+"""Nothing but time-outs or unreachable: three connections of 2.2 s, each with a SYN resent after 1
+s."""
 STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 3.4}
-"""Something that answers, but not as a c10d store; or says nothing, three times: torch's older server
-(USE_LIBUV=0) stops answering for 5 s after some fifty connections (measured, 2.13)."""
+"""Something that answers, but not as a c10d store; or says nothing, three times: torch's older
+server (USE_LIBUV=0) stops answering for 5 s after some fifty connections (measured, 2.13)."""
 NOT_LOCAL_GRACE_S = 8.0
 """Rank 0 on a host that is not the master's: time for the real one to open its store."""
 
@@ -73,8 +75,8 @@ def holder(port: int) -> Listener | None:
 
 
 def serve(end: Endpoint, say: Say) -> Reach:
-    """Hold the port. `outcome` is `ok` when this process serves the store on it; `join` when another
-    process of the job does, and this one shall be its client."""
+    """Hold the port. `outcome` is `ok` when this process serves the store on it; `join` when
+    another process of the job does, and this one shall be its client."""
     reach = Reach(end.host, end.port, "serve", "ok")
     started = time.monotonic()
     _wait_for_name(end, reach, started, say)
@@ -238,7 +240,8 @@ def points_at_itself(end: Endpoint, reach: Reach) -> bool:
 
 
 def _lacks_rank_0(end: Endpoint, reach: Reach) -> bool:
-    """Is this the master's host, and the only process on it that could be rank 0 is another rank."""
+    """Is this the master's host, and the only process on it that could be rank 0 is another
+    rank."""
     launch = end.launch
     number = launch.node_rank if launch.unit == "node" else launch.rank
     first = launch.unit == "node" or launch.local_rank == 0

@@ -1,7 +1,7 @@
 """`ptnet run [options] [--] LAUNCHER…`: the pre-flight in front of a launcher, then the launcher.
 
-torchrun is started in this process, on the very store that the pre-flight opened; everything else by
-exec, so that arguments, signals and the exit code are its own.
+torchrun is started in this process, on the very store that the pre-flight opened; everything else
+by exec, so that arguments, signals and the exit code are its own.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def _same_python(command: str, interpreter: str | None) -> None:
         != ours.parent.resolve() / ours.resolve().name
     ):
         raise UsageError(
-            f"ptnet run: {command} belongs to {theirs}, but ptnet runs in {ours}; install ptnet there: "
-            f"{theirs} -m pip install ptnet"
+            f"ptnet run: {command} belongs to {theirs}, but ptnet runs in {ours}; install ptnet "
+            f"there: {theirs} -m pip install ptnet"
         )
 
 

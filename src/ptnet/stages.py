@@ -83,7 +83,8 @@ class Preflight:
             report = checks.judge(self._job(complete=alone))
             stage.outcome = "findings" if report.findings else "ok"
         if not alone:
-            report = self._meet(report, started + self.wait_s)
+            patience_s = TELL_S if report.verdict == "fail" else self.wait_s
+            report = self._meet(report, started + patience_s)
         report.stages = self.stages
         return report
 
@@ -122,7 +123,7 @@ class Preflight:
             board_or_none = self._reach(deadline_s, waiting.reaching)
             found = self.card.reach
             stage.outcome = found.outcome if found else "skipped"
-        if found is not None and found.outcome != "ok":
+        if own.verdict != "fail" and found is not None and found.outcome != "ok":
             own = checks.judge(self._job(complete=False))
         if board_or_none is None:
             return own
@@ -132,7 +133,8 @@ class Preflight:
         """The board, and in `card.reach` how this process got to it. A process that cannot take
         part still gets the board where there is one, to tell the others."""
         launch = self.launch
-        assert launch.master_addr and launch.master_port
+        assert launch.master_addr
+        assert launch.master_port
         end = reach.Endpoint(
             launch.master_addr, launch.master_port, launch, self.must_serve, deadline_s
         )
@@ -204,12 +206,13 @@ def preflight(
     wait_s: float | None = None,
     meet: bool = True,
 ) -> Report:
-    """Check this process's job: its launcher's variables, this host, the way to MASTER_ADDR, and all
-    ranks' cards against each other.
+    """Check this process's job: its launcher's variables, this host, the way to MASTER_ADDR, and
+    all ranks' cards against each other.
 
     Args:
         board: a directory that all ranks share; without it the ranks meet on the c10d store at
-            MASTER_ADDR:MASTER_PORT, as `torch.distributed` itself will (under torchrun: the agent's).
+            MASTER_ADDR:MASTER_PORT, as `torch.distributed` itself will (under torchrun: the
+            agent's).
         rank, world_size: in place of RANK and WORLD_SIZE.
         wait_s: seconds to wait for the other ranks (default `PTNET_WAIT`, or 300).
         meet: False checks this host alone.

@@ -138,7 +138,8 @@ def test_the_files_of_names(tmp_path: Path) -> None:
     etc.mkdir()
     (etc / "hosts").write_text("# all\n127.0.0.1\tlocalhost lo # own\n\n127.0.1.1  vm\r\nbroken\n")
     (etc / "resolv.conf").write_text(
-        "; x\nsearch old\nnameserver 10.0.0.1\nnameserver fd00::1\nsearch a.b c\noptions ndots:2 rotate\n"
+        "; x\nsearch old\nnameserver 10.0.0.1\nnameserver fd00::1\nsearch a.b c\n"
+        "options ndots:2 rotate\n"
     )
     (etc / "nsswitch.conf").write_text("passwd: files\nhosts:  files dns [NOTFOUND=return]\n")
     files = _core.name_files(str(tmp_path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 
@@ -94,7 +93,8 @@ import ctypes, errno, struct
 libc = ctypes.CDLL(None, use_errno=True)
 # socket(2) whose third argument is NETLINK_SOCK_DIAG (4) fails with EPROTONOSUPPORT
 rules = [(0x20, 0, 0, 0), (0x15, 0, 5, 41), (0x20, 0, 0, 16), (0x15, 0, 3, 16), (0x20, 0, 0, 32),
-         (0x15, 0, 1, 4), (0x06, 0, 0, 0x00050000 | errno.EPROTONOSUPPORT), (0x06, 0, 0, 0x7fff0000)]
+         (0x15, 0, 1, 4), (0x06, 0, 0, 0x00050000 | errno.EPROTONOSUPPORT),
+         (0x06, 0, 0, 0x7fff0000)]
 code = b"".join(struct.pack("HBBI", *r) for r in rules)
 buf = ctypes.create_string_buffer(code)
 prog = ctypes.create_string_buffer(struct.pack("H6xQ", len(rules), ctypes.addressof(buf)))
@@ -114,7 +114,8 @@ def test_counts_equal_ss(served: tuple[Netns, int]) -> None:
     with ExitStack() as stack:
         client = subprocess.Popen(
             space.argv(
-                "import socket, sys; a = [socket.create_connection(('127.0.0.1', 4002)) for _ in range(3)]; "
+                "import socket, sys; to = ('127.0.0.1', 4002); "
+                "a = [socket.create_connection(to) for _ in range(3)]; "
                 "print('ready', flush=True); sys.stdin.read()"
             ),
             stdin=subprocess.PIPE,

@@ -99,7 +99,7 @@ def test_no_route_is_an_answer(target: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "example.org", "10.0.0", "10.0.0.1/24", "fe80::1%nolink"])
 def test_an_unusable_target_is_named(text: str) -> None:
-    with pytest.raises(UsageError, match="not a numeric address|no interface"):
+    with pytest.raises(UsageError, match=r"not a numeric address|no interface"):
         _core.routes_to([text])
 
 
@@ -138,7 +138,7 @@ def shown_rule(rule: dict[str, Any], family: str) -> dict[str, Any]:
     return {
         "priority": rule["priority"],
         "family": family,
-        "table": TABLES.get(rule.get("table", ""), None) or int(rule.get("table", 0)),
+        "table": TABLES.get(rule.get("table", "")) or int(rule.get("table", 0)),
         "action": rule.get("action", "lookup"),
         "source": prefix("src", "srclen"),
         "destination": prefix("dst", "dstlen"),

@@ -9,12 +9,12 @@ from meta.source import imports, module_name, py_files, relative
 
 # A module may import what stands before it, and its own line.
 ORDER = [
-    ["errors"],
+    ["errors", "version"],
     ["model"],
     ["codec", "json_schema", "redact"],
-    ["snapshot", "launch", "nodelist"],
+    ["collect", "launch", "nodelist"],
     ["checks"],
-    ["board", "dist", "gather", "preflight", "probes", "reach", "tune", "waiting"],
+    ["board", "dist", "gather", "probes", "reach", "stages", "tune", "waiting"],
     ["run"],
     ["cli", "commands", "report", "advise", "__main__"],
 ]
@@ -22,7 +22,7 @@ RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 # Methods of the report that load what prints it when they are called.
 UPWARD = {("ptnet.model", "ptnet.codec"), ("ptnet.model", "ptnet.report")}
-ASK_THE_KERNEL = {"snapshot", "reach", "probes", "tune"}
+ASK_THE_KERNEL = {"collect", "reach", "probes", "tune"}
 LONGER = {"src/ptnet/model.py": 700}  # one list of fields
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,5 @@ def test_tasks_per_node(text: str, counts: list[int]) -> None:
 @given(st.text(max_size=20))
 def test_no_text_does_worse_than_refuse(text: str) -> None:
     for read in (nodelist.expand, nodelist.tasks_per_node):
-        try:
+        with contextlib.suppress(UsageError):
             read(text)
-        except UsageError:
-            pass

@@ -4,37 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptnet.checks._reached import SEEN, at, finding, outcomes
+from ptnet.checks._words import master_option, port_option, who
 from ptnet.checks.registry import check
-from ptnet.checks.words import master_option, nodes, port_option, ranks, who
-from ptnet.model import Evidence, Finding, Fix, HostsEntry, Job, RankCard, Reach, Snapshot
-
-SEEN = "connect to the endpoint"
-
-
-def _with(job: Job, *outcomes: str) -> Iterator[tuple[RankCard, Reach]]:
-    for card in job.cards:
-        if card.reach is not None and card.reach.outcome in outcomes:
-            yield card, card.reach
-
-
-def _finding(id: str, card: RankCard, message: str, seen: Evidence, *fixes: Fix) -> Finding:
-    return Finding(id, "error", message, nodes(card), ranks(card), [], [seen], list(fixes))
-
-
-def _snapshot(job: Job, node: str) -> Snapshot | None:
-    return next((s for s in job.snapshots if s.node == node), None)
+from ptnet.model import Evidence, Finding, Fix, HostsEntry, Job
 
 
 def _hosts_line(job: Job, node: str, name: str) -> HostsEntry | None:
-    snapshot = _snapshot(job, node)
+    snapshot = next((s for s in job.snapshots if s.node == node), None)
     entries = snapshot.names.hosts if snapshot and snapshot.names else []
     return next((e for e in entries if name in e.names), None)
-
-
-def _at(reach: Reach) -> str:
-    addresses = [c.address for c in reach.connects]
-    shown = f" ({', '.join(addresses)})" if addresses and addresses != [reach.host] else ""
-    return f"{reach.host}:{reach.port}{shown}"
 
 
 @check("master-unresolved", title="The master's name does not resolve", family="F03", early=True)
@@ -55,11 +34,11 @@ def master_unresolved(job: Job) -> Iterator[Finding]:
     Source
         torch/csrc/distributed/c10d/socket.cpp (gai errors are retried).
     """
-    for card, reach in _with(job, "unresolved"):
+    for card, reach in outcomes(job, "unresolved"):
         r = reach.resolution
         why = (r.error_text if r else None) or "no answer"
         option = master_option(card.launch)
-        yield _finding(
+        yield finding(
             "master-unresolved",
             card,
             f"{who(card)} cannot resolve the master's name {reach.host}: {why}.",
@@ -93,13 +72,13 @@ def master_port_busy(job: Job) -> Iterator[Finding]:
     Source
         bind(2), EADDRINUSE; torch/csrc/distributed/c10d/TCPStoreLibUvBackend.cpp.
     """
-    for card, reach in _with(job, "port-busy"):
+    for card, reach in outcomes(job, "port-busy"):
         held = reach.holder
         by = "a process that this user cannot see"
         if held and held.pid:
             by = f"{held.command or 'a process'} (pid {held.pid}, uid {held.uid})"
         option = port_option(card.launch)
-        yield _finding(
+        yield finding(
             "master-port-busy",
             card,
             f"{who(card)} must open port {reach.port} for the rendezvous, but it is held by {by}.",
@@ -130,8 +109,8 @@ def master_port_not_permitted(job: Job) -> Iterator[Finding]:
     Source
         bind(2), EACCES; Documentation/networking/ip-sysctl.rst.
     """
-    for card, reach in _with(job, "not-permitted"):
-        yield _finding(
+    for card, reach in outcomes(job, "not-permitted"):
+        yield finding(
             "master-port-not-permitted",
             card,
             f"{who(card)} may not open port {reach.port} for the rendezvous: permission denied.",
@@ -158,15 +137,15 @@ def master_not_a_store(job: Job) -> Iterator[Finding]:
     Source
         torch/csrc/distributed/c10d/TCPStoreBackend.hpp (query types 0 and 13).
     """
-    for card, reach in _with(job, "not-a-store", "silent"):
+    for card, reach in outcomes(job, "not-a-store", "silent"):
         said = next((c.said for c in reach.connects if c.said), None)
         what = f"it said “{said}”" if said else "it hung up on the greeting"
         if reach.outcome == "silent":
             what = "it accepts the connection and says nothing"
-        yield _finding(
+        yield finding(
             "master-not-a-store",
             card,
-            f"{who(card)}: {_at(reach)} answers, but is not a c10d store: {what}.",
+            f"{who(card)}: {at(reach)} answers, but is not a c10d store: {what}.",
             Evidence("greeting", said or reach.outcome, "the nonce of the PING", SEEN),
             Fix(f"give another port with {port_option(card.launch)}, the same on all nodes"),
             Fix(
@@ -197,7 +176,7 @@ def master_loopback(job: Job) -> Iterator[Finding]:
     Source
         torch/csrc/distributed/c10d/socket.cpp; hosts(5).
     """
-    for card, reach in _with(job, "loopback"):
+    for card, reach in outcomes(job, "loopback"):
         address = reach.resolution.addresses[0].address if reach.resolution else "loopback"
         line = _hosts_line(job, card.node, reach.host)
         where = f"/etc/hosts line {line.line}" if line else master_option(card.launch)
@@ -213,7 +192,7 @@ def master_loopback(job: Job) -> Iterator[Finding]:
                     undo=["mv", "/etc/hosts.bak", "/etc/hosts"],
                 ),
             )
-        yield _finding(
+        yield finding(
             "master-loopback",
             card,
             f"on {who(card)} the master {reach.host} is {address}, which is this node itself: "
@@ -223,148 +202,14 @@ def master_loopback(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-refused", title="Nothing listens on the master's port", family="F07", early=True)
-def master_refused(job: Job) -> Iterator[Finding]:
-    """What it looks at
-        Connections to the rendezvous endpoint that were refused until the deadline.
-
-    Why it matters for training
-        The host is there, and no store listens: the master's process never started, ended, or uses
-        another port.
-
-    Fix
-        Start node rank 0, look at its own output, and compare address and port.
-
-    False alarms
-        A firewall that rejects with a TCP reset looks the same.
-
-    Source
-        tcp(7), ECONNREFUSED.
-    """
-    for card, reach in _with(job, "refused"):
-        here = any(a.local for a in reach.resolution.addresses) if reach.resolution else False
-        own = f" {card.node} is the master itself: rank 0 has to run here." if here else ""
-        yield _finding(
-            "master-refused",
-            card,
-            f"{who(card)} was refused by {_at(reach)} for {reach.waited_s:.0f} s: "
-            f"no store listens there.{own}",
-            Evidence("connect", "refused", "a c10d store", SEEN),
-            Fix("start rank 0 on the master, and look at what it printed"),
-            Fix("see what listens on the master", ["ss", "-ltnp", f"sport = :{reach.port}"]),
-        )
-
-
-@check("master-unreachable", title="The network has no way to the master", family="F05", early=True)
-def master_unreachable(job: Job) -> Iterator[Finding]:
-    """What it looks at
-        Connections to the rendezvous endpoint that ended with “no route to host” or “network
-        unreachable”, and the kernel's route to it.
-
-    Why it matters for training
-        torch gives up on that address or waits; no rank can join.
-
-    Fix
-        Give an address that is routed from this node, add the route, or open the firewall that
-        rejects.
-
-    False alarms
-        A host that is still booting.
-
-    Source
-        connect(2), EHOSTUNREACH and ENETUNREACH; RTM_GETROUTE.
-    """
-    for card, reach in _with(job, "unreachable"):
-        route = reach.route
-        way = "its route is unknown"
-        if route and route.error:
-            way = f"the kernel's answer for the route is “{route.error}”"
-        elif route:
-            way = f"its route goes through {route.interface}, where no host answers or a firewall "
-            way += "rejects"
-        target = reach.connects[0].address if reach.connects else reach.host
-        yield _finding(
-            "master-unreachable",
-            card,
-            f"{who(card)} cannot reach {_at(reach)}: {way}.",
-            Evidence("connect", "unreachable", "a connection", SEEN),
-            Fix("look at the route", ["ip", "route", "get", target]),
-            Fix(
-                f"give an address that is reachable from {card.node} with "
-                f"{master_option(card.launch)}"
-            ),  # fmt: skip
-        )
-
-
-@check(
-    "master-prohibited", title="A filter forbids the way to the master", family="F05", early=True
-)
-def master_prohibited(job: Job) -> Iterator[Finding]:
-    """What it looks at
-        Connections to the rendezvous endpoint that a filter answered: ICMP “administratively
-        prohibited”, or EACCES and EPERM of this host's own rules.
-
-    Why it matters for training
-        No rank behind that filter can join.
-
-    Fix
-        Open the port between the nodes in that firewall.
-
-    False alarms
-        None known.
-
-    Source
-        RFC 1812 5.2.7.1; ip(7), IP_RECVERR.
-    """
-    for card, reach in _with(job, "prohibited"):
-        yield _finding(
-            "master-prohibited",
-            card,
-            f"{who(card)} is forbidden by a firewall to reach {_at(reach)}.",
-            Evidence("connect", "prohibited", "a connection", SEEN),
-            Fix(f"open TCP port {reach.port} between the nodes in the firewall"),
-        )
-
-
-@check("master-timeout", title="Packets to the master are dropped", family="F05", early=True)
-def master_timeout(job: Job) -> Iterator[Finding]:
-    """What it looks at
-        Connections to the rendezvous endpoint that timed out three times, 2.2 s each.
-
-    Why it matters for training
-        A closed port would have answered: somebody drops the packets. Each of torch's tries lasts
-        two minutes, and it tries again and again.
-
-    Fix
-        Open the port in the firewall or security group between the nodes; check that the address is
-        the master's.
-
-    False alarms
-        A host that is still booting and has no neighbour entry yet.
-
-    Source
-        tcp(7), tcp_syn_retries.
-    """
-    for card, reach in _with(job, "timeout"):
-        yield _finding(
-            "master-timeout",
-            card,
-            f"{who(card)} gets no answer from {_at(reach)}: timed out, not refused. Packets are "
-            "dropped on the way, by a firewall or security group, or the address is nobody's.",
-            Evidence("connect", "timed out", "a connection", SEEN),
-            Fix(f"open TCP port {reach.port} from {card.node} to the master"),
-            Fix("see the rules on the master", ["nft", "list", "ruleset"], needs_root=True),
-        )
-
-
 @check("master-not-local", title="Rank 0 does not run on the master", family="F07", early=True)
 def master_not_local(job: Job) -> Iterator[Finding]:
     """What it looks at
         Whether the master's address belongs to the host of rank 0, or leads to its store.
 
     Why it matters for training
-        Rank 0 serves the store on its own host, everybody else looks for it at the master's address:
-        they never meet.
+        Rank 0 serves the store on its own host, everybody else looks for it at the master's
+        address: they never meet.
 
     Fix
         Give rank 0 to the host that the master's address names, or the address of this host to all.
@@ -375,9 +220,9 @@ def master_not_local(job: Job) -> Iterator[Finding]:
     Source
         torch/distributed/rendezvous.py (_create_c10d_store).
     """
-    for card, reach in _with(job, "not-local"):
+    for card, reach in outcomes(job, "not-local"):
         address = reach.resolution.addresses[0].address if reach.resolution else reach.host
-        yield _finding(
+        yield finding(
             "master-not-local",
             card,
             f"rank 0 runs on {card.node}, but the master {reach.host} is {address}, which is not "
@@ -386,7 +231,7 @@ def master_not_local(job: Job) -> Iterator[Finding]:
             Fix(
                 f"give rank 0 to the host {reach.host}, or this host's address with "
                 f"{master_option(card.launch)} on all nodes"
-            ),  # fmt: skip
+            ),
         )
 
 
@@ -409,8 +254,8 @@ def master_without_rank_0(job: Job) -> Iterator[Finding]:
     Source
         torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py.
     """
-    for card, reach in _with(job, "no-rank-0"):
-        yield _finding(
+    for card, reach in outcomes(job, "no-rank-0"):
+        yield finding(
             "master-without-rank-0",
             card,
             f"{card.node} is the master {reach.host}, but was started as {who(card)}, and nothing "
@@ -437,11 +282,11 @@ def store_failed(job: Job) -> Iterator[Finding]:
     Source
         torch.distributed.TCPStore.
     """
-    for card, reach in _with(job, "failed"):
-        yield _finding(
+    for card, reach in outcomes(job, "failed"):
+        yield finding(
             "store-failed",
             card,
-            f"{who(card)} could not use the store at {_at(reach)}: {reach.detail or 'unknown'}.",
+            f"{who(card)} could not use the store at {at(reach)}: {reach.detail or 'unknown'}.",
             Evidence("TCPStore", reach.detail or "failed", "a store"),
             Fix(
                 "connect by hand",
@@ -450,5 +295,5 @@ def store_failed(job: Job) -> Iterator[Finding]:
                     "-c",
                     f"import socket; socket.create_connection(({reach.host!r}, {reach.port}), 5)",
                 ],
-            ),  # fmt: skip
+            ),
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptnet.checks._words import nodes, ranks, who
 from ptnet.checks.registry import check
-from ptnet.checks.words import nodes, ranks, who
 from ptnet.model import Evidence, Finding, Fix, Job
 
 
@@ -94,8 +94,8 @@ def launcher_conflict(job: Job) -> Iterator[Finding]:
         Quantities that two sets of variables give, such as WORLD_SIZE and SLURM_NTASKS.
 
     Why it matters for training
-        torch reads RANK and WORLD_SIZE only. Where they are left over from another job or shell, each
-        process takes itself for another one.
+        torch reads RANK and WORLD_SIZE only. Where they are left over from another job or shell,
+        each process takes itself for another one.
 
     Fix
         Unset the variables that are left over.

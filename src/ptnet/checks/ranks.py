@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ptnet.checks._words import kind, nodes, number, plural, rank_option, ranks, who
 from ptnet.checks.registry import check, missing
-from ptnet.checks.words import kind, nodes, number, plural, rank_option, ranks, who
 from ptnet.model import Evidence, Finding, Fix, Job, Launch, RankCard
 
 
@@ -139,8 +139,8 @@ def ranks_missing(job: Job) -> Iterator[Finding]:
         Who had put a card on the board when the deadline passed.
 
     Why it matters for training
-        The job starts when all are there. torch waits 10 to 30 minutes for one that never comes, and
-        does not say which.
+        The job starts when all are there. torch waits 10 to 30 minutes for one that never comes,
+        and does not say which.
 
     Fix
         Look at that node's own output: it says within seconds why it cannot take part. Start it if
@@ -174,7 +174,7 @@ def ranks_missing(job: Job) -> Iterator[Finding]:
             Fix(
                 f"look at the output of {names or 'the missing ' + unit + 's'}: was it started, "
                 "and what does it say"
-            ),  # fmt: skip
+            ),
             Fix("if it only starts later, wait longer: --wait SECONDS or PTNET_WAIT"),
         ],
     )

@@ -12,7 +12,7 @@ from ptnet.errors import UsageError
 from ptnet.model import ERROR, SEVERITIES, Finding, Job, Missing, Report, Skipped
 from ptnet.version import VERSION
 
-MODULES = ("endpoint", "ranks", "launcher", "names")
+MODULES = ("endpoint", "path", "ranks", "launcher", "names")
 HEADINGS = (
     "What it looks at",
     "Why it matters for training",

@@ -57,8 +57,11 @@ def rehearse(nproc: int, wait_s: float) -> Report:
     with tempfile.TemporaryDirectory(prefix="ptnet-") as board:
         ranks = [
             subprocess.Popen(
-                [sys.executable, "-m", "ptnet", "preflight", "--json", "--board", board]
-                + ["--rank", str(n), "--world-size", str(nproc), "--wait", str(min(wait_s, 30.0))],
+                [
+                    *(sys.executable, "-m", "ptnet", "preflight", "--json", "--board", board),
+                    *("--rank", str(n), "--world-size", str(nproc)),
+                    *("--wait", str(min(wait_s, 30.0))),
+                ],
                 stdout=subprocess.PIPE,
                 text=True,
             )

@@ -1,0 +1,196 @@
+"""The command line: JSON shapes, exit codes, width, and wrong usage in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netns import environment
+from unit.jobs import FAULTS, ranks
+
+from ptnet import checks, codec
+from ptnet.checks import registry
+from ptnet.report import text
+
+PTNET = [sys.executable, "-m", "ptnet"]
+
+
+def ptnet(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {k: v for k, v in environment().items() if k not in ("RANK", "WORLD_SIZE")}
+    return subprocess.run(
+        [*PTNET, *words], capture_output=True, text=True, env={**env, **variables}, timeout=60
+    )
+
+
+def as_json(*words: str, code: int = 0, **variables: str) -> Any:
+    done = ptnet(*words, "--json", **variables)
+    assert done.returncode == code, done.stderr
+    data = json.loads(done.stdout)
+    assert data["schema"] == f"ptnet/{words[0]}/1"
+    assert next(iter(data)) == "schema"
+    return data
+
+
+def test_links_have_their_shape() -> None:
+    for link in as_json("links")["links"]:
+        assert {"name", "altnames", "index", "kind", "state", "carrier", "mtu"} <= set(link)
+        assert {"mac", "master", "speed_mbps", "addresses"} <= set(link)
+        for address in link["addresses"]:
+            assert {"address", "prefix", "family", "scope", "flags", "label"} <= set(address)
+    (lo,) = as_json("links", "lo")["links"]
+    assert lo["kind"] == "loopback"
+
+
+def test_ports_routes_and_checks_have_their_shapes() -> None:
+    for row in as_json("ports")["listeners"]:
+        assert {"address", "port", "family", "pid", "command", "uid"} <= set(row)
+    there, absent = as_json("route", "127.0.0.1", "no.such.name.invalid")["routes"]
+    assert (there["interface"], there["error"]) == ("lo", None)
+    assert absent["error"]
+    assert {"target", "address", "interface", "source", "gateway"} <= set(there)
+    report = as_json("check")
+    assert {"verdict", "findings", "skipped", "missing", "stages"} <= set(report)
+    assert [c["id"] for c in as_json("explain")["checks"]] == checks.ids()
+
+
+def test_a_snapshot_is_checked_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    assert ptnet("snapshot", "-o", str(path)).returncode == 0
+    assert as_json("check", "--from", str(path))["verdict"] == "pass"
+    whole = as_json("snapshot")
+    assert whole["links"]
+
+
+@pytest.mark.parametrize("id", sorted(FAULTS))
+def test_a_job_from_a_file_is_judged(id: str, tmp_path: Path) -> None:
+    from ptnet.commands.check import main
+
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(codec.dump(FAULTS[id]())))
+    expected = 1 if registry.get(id).severity == "error" else 0
+    assert main(["--from", str(path), "--json"]) == expected
+    assert main(["--from", str(path), "--fail-on", "warning"]) == 1
+
+
+def test_a_finding_makes_the_exit_code(tmp_path: Path) -> None:
+    done = ptnet("preflight", RANK="5", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="1")
+    assert done.returncode == 1
+    assert "launch-invalid" in done.stdout
+    assert "RANK is “5”" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nonsense"], "unknown verb nonsense"),
+        (["links", "nope"], "there is no link nope"),
+        (["links", "--nope"], "--nope"),
+        (["check", "--from", "/no/such"], "/no/such"),
+        (["explain", "master-time"], "master-timeout"),
+        (["preflight", "--wait", "soon"], "wait=soon"),
+        (["preflight", "--nproc", "0"], "--nproc"),
+        (["preflight", "--board", "/no/such", "--rank", "0", "--world-size", "2"], "/no/such"),
+        (["preflight", "--board", "/tmp"], "world size"),
+        (["run"], "no command"),
+        (["run", "--nope", "x"], "--nope"),
+        (["run", "--wait"], "needs a value"),
+        (["run", "--", "no-such-command-here"], "no-such-command-here"),
+    ],
+)
+def test_wrong_usage_is_one_line(words: list[str], says: str) -> None:
+    done = ptnet(*words)
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["preflight", "check", "snapshot", "links", "route", "ports"])
+def test_every_verb_has_help(verb: str) -> None:
+    done = ptnet(verb, "--help")
+    assert done.returncode == 0
+    assert f"ptnet {verb}" in done.stdout
+
+
+def test_help_and_version_load_nothing() -> None:
+    assert ptnet("--version").stdout == "ptnet 0.1.0\n"
+    assert "preflight" in ptnet("--help").stdout
+    assert "torchrun" in ptnet("run", "--help").stdout
+    code = (
+        "import sys; from ptnet.cli import main; main(['--help']); "
+        "assert not {'argparse', 'json', 'dataclasses', 'torch', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment())
+
+
+@pytest.mark.parametrize(
+    "words", [["links"], ["ports"], ["route", "127.0.0.1"], ["explain"], ["check"]]
+)
+def test_piped_output_fits_80_columns(words: list[str]) -> None:
+    for line in ptnet(*words).stdout.splitlines():
+        assert len(line) <= 80, line
+
+
+@pytest.mark.parametrize("id", sorted(FAULTS))
+def test_a_report_fits_80_columns_and_starts_with_the_verdict(id: str) -> None:
+    report = checks.judge(FAULTS[id]())
+    lines = text.render(report).splitlines()
+    assert lines[0].startswith(f"ptnet: {report.verdict.upper()}: ")
+    assert id in lines[2]
+    for line in lines:
+        assert len(line) <= 80 or line.lstrip().startswith(("$", "#", "undo:")), line
+    assert any("fix:" in line for line in lines)
+    assert f"    more: ptnet explain {id}" in lines
+
+
+def test_a_healthy_report_is_one_line() -> None:
+    assert text.render(checks.judge(ranks())) == (
+        f"ptnet: PASS: {len(checks.ids())} checks found nothing (nodea, nodeb)"
+    )
+
+
+def test_the_rehearsal_ends_well_and_leaves_nothing() -> None:
+    before = set(Path("/tmp").glob("ptnet-*"))
+    report = as_json("preflight", "--nproc", "3")
+    assert report["verdict"] == "pass"
+    assert {s["name"] for s in report["stages"]} >= {"look", "self", "gather", "rehearsal"}
+    assert set(Path("/tmp").glob("ptnet-*")) == before
+
+
+def test_a_directory_board_names_who_is_missing(tmp_path: Path) -> None:
+    words = ["preflight", "--board", str(tmp_path), "--rank", "0", "--world-size", "2"]
+    report = as_json(*words, "--wait", "0.5", code=1)
+    assert [f["id"] for f in report["findings"]] == ["ranks-missing"]
+    assert report["missing"] == [{"rank": 1, "node": None, "unit": "rank"}]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_is_130_without_a_traceback(tmp_path: Path) -> None:
+    words = ["preflight", "--board", str(tmp_path), "--rank", "0", "--world-size", "2"]
+    with subprocess.Popen(
+        [*PTNET, *words], env=environment(), stderr=subprocess.PIPE, text=True
+    ) as waiting:
+        assert waiting.stderr
+        assert "1 of 2 ranks are here" in waiting.stderr.readline()
+        os.kill(waiting.pid, signal.SIGINT)
+        rest = waiting.stderr.read()
+    assert waiting.returncode == 130
+    assert rest == "ptnet preflight: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m ptnet snapshot | head -c 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        env=environment(),
+    )
+    assert done.stderr == ""
