@@ -35,7 +35,8 @@ def test_no_registry_and_no_place_of_a_machine() -> None:
 
 
 def version() -> str:
-    match = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    text = (ROOT / "src" / "ptnet" / "version.py").read_text()
+    match = re.search(r'^VERSION = "(.+)"$', text, re.MULTILINE)
     assert match
     return match[1]
 

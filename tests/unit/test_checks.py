@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from unit.jobs import FAULTS, HEALTHY, WORDS, agents, ranks
@@ -138,3 +139,10 @@ def test_elastic_sizes_are_compared_as_ranges() -> None:
     (finding,) = checks.judge(job).findings
     assert "1:4 on nodea" in finding.message
     assert "1:8 on nodeb" in finding.message
+
+
+def test_the_documented_pages_are_the_docstrings() -> None:
+    from ptnet.checks.__main__ import pages
+
+    folder = Path(__file__).resolve().parents[2] / "docs" / "checks"
+    assert {p.name: p.read_text() for p in folder.iterdir()} == pages()
