@@ -75,7 +75,8 @@ def end(program: Running | None, limit: float) -> str:
 
 def last_words(program: Running) -> str:
     """The last line that speaks of an error, or the last line of all."""
-    lines = (program.stdout + program.stderr).splitlines()
+    output = program.stdout + program.stderr
+    lines = [line for line in output.splitlines() if not line.startswith("frame #")]
     errors = [found[0] for line in lines if (found := ERROR.search(line))]
     said = [line.strip() for line in lines if line.strip()]
     return (errors or said or [""])[-1].replace("|", "\\|")[:160]

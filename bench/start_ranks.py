@@ -38,9 +38,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4, 8])
     options = parser.parse_args()
 
-    print(
-        f"Start of a job on {os.cpu_count()} cores, medians of {options.runs} runs (least to most).\n"
-    )
+    print(f"Start of a job on {os.cpu_count()} cores, medians (and range) of {options.runs}.\n")
     print("| ranks | rank 0 | torch alone | with ptnet | ratio |")
     print("| --- | --- | --- | --- | --- |")
     for ranks in options.ranks:

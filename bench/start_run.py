@@ -44,7 +44,7 @@ def main() -> None:
         return
 
     print(
-        f"First training step on {os.cpu_count()} cores, medians of {options.runs} runs (least to most).\n"
+        f"First training step on {os.cpu_count()} cores, medians (and range) of {options.runs}.\n"
     )
     print("| rendezvous | torchrun | ptnet run -- torchrun | ratio |")
     print("| --- | --- | --- | --- |")
