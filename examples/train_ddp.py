@@ -31,6 +31,11 @@ import sys
 
 import torch
 import torch.distributed as dist
+
+# Optimizers import this module. When that happens after init_process_group, the defaults of its
+# functions keep the group and Gloo's threads alive beyond destroy_process_group, and now and then
+# such a thread frees a tensor while Python ends: "terminate called without an active exception".
+import torch.distributed.nn
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset

@@ -7,7 +7,7 @@
 
 Each host has its own network (`lo` and `eth0`), host name, /etc/hosts and /etc/nsswitch.conf. The
 `eth0`s meet on a bridge in one more namespace. Leaving the block ends every process that runs in
-these namespaces and removes all of it.
+these namespaces and removes all of it; a janitor process does that, also when we are killed.
 """
 
 from __future__ import annotations
@@ -177,8 +177,7 @@ class Host:
 
     def nft(self, rules: str) -> None:
         """Load nftables rules into this namespace."""
-        argv = ["ip", "netns", "exec", self.namespace, "nft", "-f", "-"]
-        subprocess.run(argv, input=rules, check=True, text=True, capture_output=True)
+        _check(["ip", "netns", "exec", self.namespace, "nft", "-f", "-"], rules)
 
     def sysctl(self, key: str, value: str | int) -> None:
         """Set a kernel setting of this namespace."""
@@ -194,26 +193,27 @@ class Lab:
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._addresses = dict(addresses)
-        self._prefix = f"lab{os.getpid()}-{next(_numbers)}"
-        self._stack = contextlib.ExitStack()
+        self._prefix = f"lab{os.getpid()}-{next(_numbers)}."
         self._hosts: dict[str, Host] = {}
 
     def __enter__(self) -> Lab:
-        with contextlib.ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lab-")))
-            switch = f"{self._prefix}.switch"
-            self._add_namespace(stack, switch)
-            _ip("-n", switch, "link", "add", "br0", "up", "type", "bridge")
-            for number, (name, address) in enumerate(self._addresses.items()):
-                self._hosts[name] = self._add_host(stack, folder, name, address)
-                self._plug(self._hosts[name], address, switch, f"port{number}")
-            for host in self:
-                host.hosts({other.name: other.address for other in self})
-            self._stack = stack.pop_all()
+        folder = Path(tempfile.mkdtemp(prefix=self._prefix))
+        self._janitor = subprocess.Popen(
+            [sys.executable, __file__, self._prefix, str(folder)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            self._build(folder)
+        except BaseException:
+            self._clean()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._stack.close()
+        self._clean()
 
     def __getitem__(self, name: str) -> Host:
         return self._hosts[name]
@@ -221,22 +221,31 @@ class Lab:
     def __iter__(self) -> Iterator[Host]:
         return iter(self._hosts.values())
 
-    def _add_namespace(self, stack: contextlib.ExitStack, namespace: str) -> None:
-        _ip("netns", "add", namespace)
-        stack.callback(_ip, "netns", "del", namespace)
-        stack.callback(_end_all, namespace)
-        _ip("-n", namespace, "link", "set", "lo", "up")
+    def _build(self, folder: Path) -> None:
+        switch = f"{self._prefix}switch"
+        _add_namespace(switch)
+        _ip("-n", switch, "link", "add", "br0", "up", "type", "bridge")
+        for number, (name, address) in enumerate(self._addresses.items()):
+            self._hosts[name] = self._add_host(folder / name, name, address)
+            self._plug(self._hosts[name], address, switch, f"port{number}")
+        for host in self:
+            host.hosts({other.name: other.address for other in self})
 
-    def _add_host(self, stack: contextlib.ExitStack, folder: Path, name: str, address: str) -> Host:
-        host = Host(name, f"{self._prefix}.{name}", address, folder / name)
-        (folder / name).mkdir()
+    def _clean(self) -> None:
+        """The end of its input is what the janitor waits for."""
+        _, errors = self._janitor.communicate(timeout=60)
+        if self._janitor.returncode:
+            raise RuntimeError(f"the lab was not removed: {errors}")
+
+    def _add_host(self, folder: Path, name: str, address: str) -> Host:
+        host = Host(name, self._prefix + name, address, folder)
+        folder.mkdir()
         (ETC / host.namespace).mkdir(parents=True)
-        stack.callback(shutil.rmtree, ETC / host.namespace)
         # Without `dns` an unknown name is "no such name" at once, instead of a look-up at
         # 127.0.0.1, which is what an empty resolv.conf means to glibc.
         host.etc("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n")
         host.etc("resolv.conf", "")
-        self._add_namespace(stack, host.namespace)
+        _add_namespace(host.namespace)
         return host
 
     def _plug(self, host: Host, address: str, switch: str, port: str) -> None:
@@ -247,8 +256,8 @@ class Lab:
         host.ip("link", "set", "eth0", "up")
 
 
-def _check(argv: Sequence[str]) -> str:
-    done = subprocess.run(argv, text=True, capture_output=True)
+def _check(argv: Sequence[str], text: str = "") -> str:
+    done = subprocess.run(argv, input=text, text=True, capture_output=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)}: {done.stderr.strip()}")
     return done.stdout
@@ -256,6 +265,11 @@ def _check(argv: Sequence[str]) -> str:
 
 def _ip(*words: str) -> str:
     return _check(["ip", *words])
+
+
+def _add_namespace(namespace: str) -> None:
+    _ip("netns", "add", namespace)
+    _ip("-n", namespace, "link", "set", "lo", "up")
 
 
 def _pids(namespace: str) -> set[int]:
@@ -279,3 +293,19 @@ def _end_all(namespace: str) -> None:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(handles[pid], signal.SIGKILL)
                 select.select([handles[pid]], [], [], 1.0)
+
+
+def _remove(prefix: str, folder: Path) -> None:
+    """All of a lab: processes, namespaces, files."""
+    for line in _ip("netns", "list").splitlines():
+        namespace = line.split()[0]
+        if namespace.startswith(prefix):
+            _end_all(namespace)
+            _ip("netns", "del", namespace)
+    for files in (*ETC.glob(f"{prefix}*"), folder):
+        shutil.rmtree(files)
+
+
+if __name__ == "__main__":
+    sys.stdin.read()
+    _remove(sys.argv[1], Path(sys.argv[2]))

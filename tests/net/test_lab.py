@@ -8,12 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Lab
+from lab import ROOT, Lab
 
 CONNECT = """
 import socket, sys
@@ -32,6 +33,14 @@ LOOK_UP = "import socket, sys; print(socket.gethostbyname(sys.argv[1]))"
 LEAVE_BEHIND = """
 import subprocess, sys
 print(subprocess.Popen(sys.argv[1:], start_new_session=True).pid)
+"""
+OWN_A_LAB = """
+import os
+from lab import Lab
+with Lab({"nodea": "10.77.0.1/24"}) as lab:
+    sleeper = lab["nodea"].start(["sleep", "600"])
+    print(lab["nodea"].namespace, sleeper.pid, flush=True)
+    os.kill(os.getpid(), 9)
 """
 WAIT = "import time; print('here'); time.sleep(600)"
 
@@ -117,6 +126,11 @@ def test_firewall_sysctl_and_ip_change_one_host(lab: Lab) -> None:
     assert "mtu 1500" in lab["nodea"].ip("link", "show", "eth0")
 
 
+def test_a_wrong_command_says_what_is_wrong(lab: Lab) -> None:
+    with pytest.raises(RuntimeError, match="syntax error"):
+        lab["nodea"].nft("nonsense")
+
+
 def test_nothing_is_left_after_a_failure() -> None:
     left: dict[str, Any] = {}
     with pytest.raises(ZeroDivisionError):
@@ -137,6 +151,23 @@ def leave_by_an_error(left: dict[str, Any]) -> None:
         assert host.namespace in namespaces()
         assert not ended(left["pidfd"])
         raise ZeroDivisionError
+
+
+def test_nothing_is_left_when_the_owner_is_killed() -> None:
+    with subprocess.Popen(
+        python(OWN_A_LAB),
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as owner:
+        assert owner.stdout is not None
+        namespace, pid = owner.stdout.readline().split()
+    assert owner.returncode == -signal.SIGKILL
+    limit = time.monotonic() + 20
+    while namespace in namespaces() or Path("/etc/netns", namespace).exists():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    assert not Path("/proc", pid, "cwd").is_dir()
 
 
 def test_nothing_is_left_when_the_lab_cannot_be_built() -> None:
