@@ -1,7 +1,7 @@
 """What torch does by itself in each cell of tests/net/matrix.py: does it end, when, and what does
 it say? Prints a Markdown table. Needs root for the network namespaces.
 
-    python bench/bare_torch.py --limit 60
+    python bench/bench_bare_torch.py --limit 60
 """
 
 from __future__ import annotations

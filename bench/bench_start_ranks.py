@@ -4,7 +4,7 @@ Measured is the time from the start of the first process to the end of the last 
 init_process_group("gloo"), all ranks on this machine's loopback. torch alone and ptnet take turns,
 so that both see the same load. Prints a Markdown table.
 
-    python bench/start_ranks.py --runs 5 --ranks 2 4 8
+    python bench/bench_start_ranks.py --runs 5 --ranks 2 4 8
 """
 
 from __future__ import annotations

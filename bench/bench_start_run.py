@@ -4,7 +4,7 @@ Measured is the time from the start of the first node's launcher to the end of t
 step on the last rank. The hosts are network namespaces, which needs root. torchrun alone and
 `ptnet run` take turns. Prints a Markdown table.
 
-    python bench/start_run.py --runs 5
+    python bench/bench_start_run.py --runs 5
 """
 
 from __future__ import annotations

@@ -129,12 +129,6 @@ def _master_is_loopback_on(name: str) -> Callable[[Lab], Mapping[str, str]]:
 
 def _drop_syns(lab: Lab) -> Mapping[str, str]:
     lab["nodea"].nft(
-<<<<<<< HEAD
-        """table inet lab { chain input {
-            type filter hook input priority 0;
-            iifname "eth0" tcp flags & (syn | ack) == syn drop;
-        }; }"""
-=======
         """
         table inet lab {
             chain input {
@@ -143,7 +137,6 @@ def _drop_syns(lab: Lab) -> Mapping[str, str]:
             }
         }
         """
->>>>>>> lab
     )
     return {}
 
