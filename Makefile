@@ -44,7 +44,7 @@ lint: .venv/tools ## check form and likely mistakes: ruff, clang-format, cppchec
 	mkdir -p build/cppcheck
 	cppcheck -q --error-exitcode=1 --std=c11 --language=c --enable=warning,portability,performance \
 	    --inline-suppr --suppress=missingIncludeSystem --cppcheck-build-dir=build/cppcheck \
-	    -D_GNU_SOURCE -Icsrc -j2 csrc
+	    -D_GNU_SOURCE -DPy_BEGIN_ALLOW_THREADS= -DPy_END_ALLOW_THREADS= -Icsrc -j2 csrc
 
 types: $(ENV) ## check the types, and the stub against the built module
 	@$(PY) -m mypy

@@ -30,6 +30,9 @@ PyObject *py_raise_usage(PyObject *mod, const char *fmt, ...);
  *     py_wait_begin(&wait, timeout_s);       releases the GIL; negative = no deadline
  *     r = ptn_something(&wait.ctl, ...);
  *     py_wait_end(&wait);                    takes it again */
+/* Nanoseconds of a time-out in seconds; what is longer than 30 years, or no number, is that. */
+int64_t py_ns(double seconds);
+
 struct py_wait {
     struct ptn_ctl ctl;
     PyThreadState *thread;

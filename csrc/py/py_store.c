@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* _core.store_greet */
-#include "base/clock.h"
 #include "probe/store.h"
 #include "py/py.h"
 
@@ -48,8 +47,7 @@ static PyObject *store_greet(PyObject *mod, PyObject *args)
     if (ptn_sock_parse(address, (uint16_t)port, &addr, &err) < 0)
         return py_raise(mod, &err);
     py_wait_begin(&wait, -1);
-    r = ptn_store_greet(&addr, (int64_t)(connect_s * (double)PTN_S_NS),
-                        (int64_t)(answer_s * (double)PTN_S_NS), &wait.ctl, &greeting, &err);
+    r = ptn_store_greet(&addr, py_ns(connect_s), py_ns(answer_s), &wait.ctl, &greeting, &err);
     py_wait_end(&wait);
     if (r < 0)
         return py_raise(mod, &err);

@@ -14,12 +14,18 @@ static int signals_arrived(void *user)
     return r < 0;
 }
 
-void py_wait_begin(struct py_wait *wait, double timeout_s)
+int64_t py_ns(double seconds)
 {
     const double longest_s = 1e9;
-    bool ends = timeout_s >= 0 && timeout_s <= longest_s; /* false for NaN too */
 
-    wait->ctl = ptn_ctl_after(ends ? (int64_t)(timeout_s * (double)PTN_S_NS) : -1);
+    if (seconds < 0)
+        return 0;
+    return (int64_t)((seconds <= longest_s ? seconds : longest_s) * (double)PTN_S_NS);
+}
+
+void py_wait_begin(struct py_wait *wait, double timeout_s)
+{
+    wait->ctl = ptn_ctl_after(timeout_s < 0 ? -1 : py_ns(timeout_s));
     wait->ctl.stop = signals_arrived;
     wait->ctl.user = wait;
     wait->thread = PyEval_SaveThread();

@@ -69,12 +69,12 @@ class StoreBoard:
     def __init__(self, store: Any, prefix: str) -> None:
         self._store = store
         self._prefix = prefix
-        self._requests: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="ptnet-board", daemon=True).start()
 
     def _serve(self) -> None:
-        while True:
-            self._requests.get()()
+        while (request := self._requests.get()) is not None:
+            request()
 
     def _ask(self, what: str, call: Callable[[], T]) -> T:
         done: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
@@ -134,7 +134,9 @@ class StoreBoard:
         return True
 
     def close(self, last: bool) -> None:
-        """Nothing to do: the store belongs to the job and ends with it."""
+        """End the thread and the connection. The keys stay: the store ends with the job."""
+        self._requests.put(None)
+        self._store = None
 
 
 class DirectoryBoard:

@@ -17,8 +17,6 @@ from ptnet.model import BindTry, Connect, Launch, Listener, Reach, Resolution, R
 
 NAME_GRACE_S = 5.0
 """A name that does not resolve for this long will not."""
-LATE_NAME_LAUNCHERS = ("sagemaker", "pytorchjob", "kubeflow-trainer", "mpijob")
-"""Their names appear some time after the processes: waited for until the deadline."""
 LOOPBACK_GRACE_S = 5.0
 """A refused loopback address on a node that is not the master."""
 UNREACHABLE_GRACE_S = 6.5
@@ -52,6 +50,8 @@ class Endpoint:
     """Is a port that somebody else holds an error, or does torch go on as a client."""
     deadline_s: float
     """time.monotonic()"""
+    late_names: bool = False
+    """May the master's name appear some time after the processes: then wait for it."""
 
     @property
     def several_nodes(self) -> bool:
@@ -184,8 +184,7 @@ def join(end: Endpoint, say: Say) -> Reach:
 
 
 def _wait_for_name(end: Endpoint, reach: Reach, started: float, say: Say) -> None:
-    late = end.launch.launcher in LATE_NAME_LAUNCHERS
-    give_up = end.deadline_s if late else min(started + NAME_GRACE_S, end.deadline_s)
+    give_up = end.deadline_s if end.late_names else min(started + NAME_GRACE_S, end.deadline_s)
     while True:
         reach.resolution = resolve(end.host)
         reach.waited_s = time.monotonic() - started
@@ -236,7 +235,7 @@ def points_at_itself(end: Endpoint, reach: Reach) -> bool:
         return False
     own = _core.host_name()
     literal = end.host == "localhost" or is_loopback(end.host)
-    return end.several_nodes if literal else end.host not in (own, own.split(".")[0])
+    return end.several_nodes if literal else end.host.split(".")[0] != own.split(".")[0]
 
 
 def _lacks_rank_0(end: Endpoint, reach: Reach) -> bool:

@@ -136,7 +136,12 @@ class Preflight:
         assert launch.master_addr
         assert launch.master_port
         end = reach.Endpoint(
-            launch.master_addr, launch.master_port, launch, self.must_serve, deadline_s
+            launch.master_addr,
+            launch.master_port,
+            launch,
+            self.must_serve,
+            deadline_s,
+            late_names=launch.launcher == "sagemaker" or self._in_kubernetes(),
         )
         found = reach.serve(end, say) if self.serve else reach.join(end, say)
         self.card.reach = found
@@ -153,6 +158,10 @@ class Preflight:
         except (RuntimeError, ValueError) as error:
             found.outcome, found.detail = "failed", str(error).splitlines()[0]
             return None
+
+    def _in_kubernetes(self) -> bool:
+        place = self.snapshot.place if self.snapshot else None
+        return bool(place and place.kubernetes) or "KUBERNETES_SERVICE_HOST" in self.environ
 
     def _gather(self, board: Board, own: Report, deadline_s: float, waiting: Waiting) -> Report:
         failed = own.verdict == "fail"
@@ -224,7 +233,8 @@ def preflight(
     >>> preflight(meet=False).verdict
     'pass'
     """
-    launch = launcher.detect(os.environ)
+    # Ranks that meet elsewhere (init_method=, store=) need none of the launcher's variables.
+    launch = launcher.detect(os.environ if meet else {})
     first = launch.node_rank if launch.unit == "node" else launch.rank
     if rank is not None:
         launch.unit, launch.rank, launch.sources["rank"] = "rank", rank, "rank="
