@@ -12,7 +12,7 @@ PyObject *py_text(const char *text)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
 }
 
-static PyObject *none(void)
+PyObject *py_none(void)
 {
     Py_INCREF(Py_None);
     return Py_None;
@@ -26,31 +26,31 @@ static PyObject *value(const struct py_field *field, const void *row)
     case PY_TEXT:
         return py_text(at);
     case PY_TEXT_OR_NONE:
-        return *at ? py_text(at) : none();
+        return *at ? py_text(at) : py_none();
     case PY_CHARS_OR_NONE: {
         const char *text = *(const char *const *)at;
 
-        return text ? py_text(text) : none();
+        return text ? py_text(text) : py_none();
     }
     case PY_FLAG:
         return PyBool_FromLong(*(const bool *)at);
     case PY_FLAG_OR_NONE:
-        return *(const int8_t *)at < 0 ? none() : PyBool_FromLong(*(const int8_t *)at);
+        return *(const int8_t *)at < 0 ? py_none() : PyBool_FromLong(*(const int8_t *)at);
     case PY_I32:
         return PyLong_FromLong(*(const int32_t *)at);
     case PY_I32_OR_NONE:
-        return *(const int32_t *)at < 0 ? none() : PyLong_FromLong(*(const int32_t *)at);
+        return *(const int32_t *)at < 0 ? py_none() : PyLong_FromLong(*(const int32_t *)at);
     case PY_U32:
         return PyLong_FromUnsignedLong(*(const uint32_t *)at);
     case PY_I64:
         return PyLong_FromLongLong(*(const int64_t *)at);
     case PY_I64_OR_NONE:
-        return *(const int64_t *)at < 0 ? none() : PyLong_FromLongLong(*(const int64_t *)at);
+        return *(const int64_t *)at < 0 ? py_none() : PyLong_FromLongLong(*(const int64_t *)at);
     case PY_U64:
         return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
     case PY_NS_AS_MS:
         return *(const int64_t *)at < 0
-                   ? none()
+                   ? py_none()
                    : PyFloat_FromDouble((double)*(const int64_t *)at / (double)PTN_MS_NS);
     case PY_MADE:
         return field->make(row);

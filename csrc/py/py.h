@@ -72,6 +72,9 @@ PyObject *py_row(const struct py_field *fields, size_t n_fields, const void *row
 PyObject *py_rows(const struct py_field *fields, size_t n_fields, const void *rows, size_t stride,
                   size_t n);
 
+/* A new reference to None. */
+PyObject *py_none(void);
+
 /* Text from the kernel or a file: UTF-8 with surrogateescape. */
 PyObject *py_text(const char *text);
 

@@ -82,10 +82,7 @@ static PyObject *place(PyObject *mod, PyObject *args, PyObject *kwargs)
 
 static PyObject *limit(int64_t value)
 {
-    if (value != PTN_LIMIT_UNKNOWN)
-        return PyLong_FromLongLong(value);
-    Py_INCREF(Py_None);
-    return Py_None;
+    return value == PTN_LIMIT_UNKNOWN ? py_none() : PyLong_FromLongLong(value);
 }
 
 static PyObject *limits(PyObject *mod, PyObject *Py_UNUSED(noargs))

@@ -7,12 +7,6 @@
 #include "py/py.h"
 #include "sys/nic.h"
 
-static PyObject *none(void)
-{
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 static PyObject *address_family(const void *row)
 {
     const struct ptn_address *a = row;
@@ -78,7 +72,7 @@ static PyObject *link_counters(const void *row)
     const struct ptn_link *link = row;
 
     if (!link->has_counters)
-        return none();
+        return py_none();
     return py_row(counter_fields, PTN_COUNT(counter_fields), &link->counters);
 }
 
@@ -155,7 +149,7 @@ static PyObject *link_duplex(const void *row)
 {
     int8_t full = ((const struct ptn_link *)row)->full_duplex;
 
-    return full < 0 ? none() : PyUnicode_InternFromString(full ? "full" : "half");
+    return full < 0 ? py_none() : PyUnicode_InternFromString(full ? "full" : "half");
 }
 
 static const struct py_field link_fields[] = {
@@ -236,7 +230,7 @@ static PyObject *add_details(PyObject *mod, PyObject *list, const struct ptn_lin
                 r < 0 ? py_raise(mod, &err)
                       : py_row(detail_fields, PTN_COUNT(detail_fields), &detail);
         } else {
-            value = none();
+            value = py_none();
         }
         if (py_put(PyList_GetItem(list, (Py_ssize_t)i), "detail", value) < 0)
             Py_CLEAR(list);

@@ -25,12 +25,6 @@ static const char *error_kind(int gai)
     }
 }
 
-static PyObject *none(void)
-{
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 static PyObject *address(const void *row)
 {
     char text[PTN_ADDRESS_BYTES];
@@ -65,7 +59,7 @@ static PyObject *error(const void *row)
 {
     const struct ptn_resolution *r = row;
 
-    return r->gai ? PyUnicode_InternFromString(error_kind(r->gai)) : none();
+    return r->gai ? PyUnicode_InternFromString(error_kind(r->gai)) : py_none();
 }
 
 static PyObject *error_text(const void *row)
@@ -73,7 +67,7 @@ static PyObject *error_text(const void *row)
     const struct ptn_resolution *r = row;
 
     if (!r->gai)
-        return none();
+        return py_none();
     if (r->gai == PTN_RESOLVE_LATE)
         return py_text("no answer before the deadline");
     return py_text(r->gai == EAI_SYSTEM ? strerror(r->err_no) : gai_strerror(r->gai));

@@ -9,12 +9,6 @@
 #include "sys/route.h"
 #include "sys/rule.h"
 
-static PyObject *none(void)
-{
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 static PyObject *family_name(uint8_t family)
 {
     return PyUnicode_InternFromString(family == AF_INET ? "inet" : "inet6");
@@ -43,7 +37,7 @@ static PyObject *route_error(const void *row)
 
     switch (route->err_no) {
     case 0:
-        return none();
+        return py_none();
     case ENETUNREACH:
     case EHOSTUNREACH:
         return PyUnicode_InternFromString("unreachable");

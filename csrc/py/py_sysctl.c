@@ -7,19 +7,13 @@
 
 #define MAX_KEYS 4096
 
-static PyObject *none(void)
-{
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 static PyObject *type(const void *row)
 {
     const struct ptn_sysctl *s = row;
     size_t numbers = 0;
 
     if (!s->value)
-        return none();
+        return py_none();
     for (const char *p = s->value; *p;) {
         size_t digits;
 
@@ -50,14 +44,14 @@ static PyObject *err_no(const void *row)
 {
     const struct ptn_sysctl *s = row;
 
-    return s->err_no ? PyLong_FromLong(s->err_no) : none();
+    return s->err_no ? PyLong_FromLong(s->err_no) : py_none();
 }
 
 static PyObject *error(const void *row)
 {
     const struct ptn_sysctl *s = row;
 
-    return s->err_no ? py_text(strerror(s->err_no)) : none();
+    return s->err_no ? py_text(strerror(s->err_no)) : py_none();
 }
 
 static const struct py_field fields[] = {

@@ -15,7 +15,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as typing's, whose import would cost more than everything else here
 
 _HOMES = {
-    "init_process_group": "dist",
+    "init_process_group": "group",
     "preflight": "stages",
     "require": "stages",
     "snapshot": "collect:collect",
@@ -89,7 +89,6 @@ __all__ = [
 if TYPE_CHECKING:
     from ptnet.collect import collect as snapshot
     from ptnet.collect import links, listeners, route_to, sysctl
-    from ptnet.dist import init_process_group
     from ptnet.errors import (
         Cancelled,
         DeadlineExceeded,
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
         SystemCallError,
         UsageError,
     )
+    from ptnet.group import init_process_group
     from ptnet.model import (
         Finding,
         Fix,

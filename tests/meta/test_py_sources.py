@@ -15,7 +15,7 @@ ORDER = [
     ["collect", "launch", "nodelist"],
     ["checks"],
     ["board", "dist", "gather", "probes", "reach", "stages", "tune", "waiting"],
-    ["run"],
+    ["group", "run"],
     ["cli", "commands", "report", "advise", "__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
