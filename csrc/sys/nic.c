@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/ethtool.h>
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
@@ -42,9 +43,9 @@ static void put_mode(struct ptn_link *link, uint32_t speed, uint8_t duplex, uint
 
 static void fill_mode_by_ioctl(int fd, struct ptn_link *link)
 {
-    struct {
+    union {
         struct ethtool_link_settings base;
-        uint32_t masks[3 * SCHAR_MAX];
+        char room[sizeof(struct ethtool_link_settings) + 3 * SCHAR_MAX * sizeof(uint32_t)];
     } settings = {.base.cmd = ETHTOOL_GLINKSETTINGS};
     int8_t words;
 

@@ -63,12 +63,12 @@ static void fill_fec(int fd, const char *name, struct ptn_nic_detail *d)
 
 static uint32_t count_features(int fd, const char *name)
 {
-    struct {
+    union {
         struct ethtool_sset_info head;
-        uint32_t count;
+        char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
     } info = {.head = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES}};
 
-    return ask(fd, name, &info) == 0 && info.head.sset_mask ? info.count : 0;
+    return ask(fd, name, &info) == 0 && info.head.sset_mask ? info.head.data[0] : 0;
 }
 
 static int fill_features(int fd, const char *name, struct ptn_nic_detail *d, struct ptn_err *err)
