@@ -26,6 +26,9 @@ SLOTS = "slots"
 VERDICT = "verdict"
 """The key of a meeting's result."""
 
+WORLDS = "ptnet/worlds"
+"""Counts the meetings of all runs on one store; `ptnet/worlds/n` is the run id of the n-th."""
+
 ANSWER_S = 20.0
 """A store that answered the greeting and then says nothing for this long is lost."""
 
@@ -52,6 +55,12 @@ class Board(Protocol):
     def get(self, keys: Sequence[str]) -> list[bytes | None]:
         """The values, None where there is none yet."""
 
+    def announce(self) -> None:
+        """Leave this meeting's run id where those of other runs see it."""
+
+    def others(self) -> list[str]:
+        """Run ids that others announced on the same store or directory."""
+
     def alive(self, key: str) -> bool:
         """Is the participant that owns this key still there, as far as the board can tell."""
 
@@ -69,6 +78,7 @@ class StoreBoard:
     def __init__(self, store: Any, prefix: str) -> None:
         self._store = store
         self._prefix = prefix
+        self._run = prefix.split("/")[1]
         self._requests: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="ptnet-board", daemon=True).start()
 
@@ -129,6 +139,16 @@ class StoreBoard:
         values = self._store.multi_get(there) if there else []
         found = dict(zip(there, values, strict=True))
         return [bytes(found[name]) if name in found else None for name in names]
+
+    def announce(self) -> None:
+        number = self._ask("add", lambda: int(self._store.add(WORLDS, 1)))
+        self._ask("set", lambda: self._store.set(f"{WORLDS}/{number}", self._run))
+
+    def others(self) -> list[str]:
+        count = self._ask("add", lambda: int(self._store.add(WORLDS, 0)))
+        names = [f"{WORLDS}/{n}" for n in range(1, count + 1)]
+        runs = {run.decode() for run in self._ask("get", lambda: self._read(names)) if run}
+        return sorted(runs - {self._run})
 
     def alive(self, key: str) -> bool:
         return True
@@ -224,6 +244,13 @@ class DirectoryBoard:
             return path.read_bytes()
         except FileNotFoundError:
             return None
+
+    def announce(self) -> None:
+        """The directory's name says it."""
+
+    def others(self) -> list[str]:
+        runs = {path.name.partition("+")[0] for path in self._top.iterdir()}
+        return sorted(runs - {self._root.name.partition("+")[0]})
 
     def alive(self, key: str) -> bool:
         # Both times come from the server of the directory, whatever the hosts' clocks say.

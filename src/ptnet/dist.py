@@ -18,7 +18,7 @@ STORE_TIMEOUT = timedelta(seconds=60)
 
 _servers: dict[int, Any] = {}
 """Stores that this process serves, by port. torch's own TCPStore of the same port reuses the server
-of one that still exists (`multi_tenant`), so they live as long as the process."""
+of one that still exists (`multi_tenant`), so they are kept until torch has opened its own."""
 
 
 def available() -> bool:
@@ -68,9 +68,9 @@ def serves(port: int) -> bool:
     return port in _servers
 
 
-def stop_serving(port: int) -> None:
-    """Close the server, unless torch uses it too."""
-    _servers.pop(port, None)
+def stop_serving() -> None:
+    """Leave this process's servers to torch: they end with its own stores, or now."""
+    _servers.clear()
 
 
 def join_store(address: str, port: int) -> Any:

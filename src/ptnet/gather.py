@@ -44,6 +44,7 @@ class Meeting:
     are here, the seconds left."""
     cards: dict[int, RankCard] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
     slot: int = 0
     started_s: float = field(default_factory=time.monotonic)
 
@@ -80,7 +81,9 @@ class Meeting:
     def _put(self, kind: str, value: bytes) -> None:
         if self.snapshot is not None:
             snapshot = pack(codec.dump(self.snapshot))
-        self.slot = self.slot or self.board.add(SLOTS)
+        if not self.slot:
+            self.board.announce()
+            self.slot = self.board.add(SLOTS)
         if self.snapshot is not None:
             self.board.put(f"snapshot/{self.slot}", snapshot)
         self.board.put(f"{kind}/{self.slot}", value)
@@ -121,6 +124,7 @@ class Meeting:
         if late:
             job = self._job(complete=False)
             job.waited_s = time.monotonic() - self.started_s
+            job.other_worlds = self.board.others()
             return checks.judge(job)
         if news:
             early = checks.judge(self._job(complete=False), only_early=True)
@@ -130,7 +134,7 @@ class Meeting:
 
     def _read(self) -> bool:
         """Read the cards that came since; True if there were any."""
-        new = [n for n in range(1, self.board.count(SLOTS) + 1) if n not in self.cards]
+        new = [n for n in range(1, self.board.count(SLOTS) + 1) if n not in self.seen]
         found = False
         for n, value in zip(new, self.board.get([f"card/{n}" for n in new]), strict=True):
             if value is None or not self.board.alive(f"card/{n}"):
@@ -138,12 +142,24 @@ class Meeting:
             card = codec.load(RankCard, unpack(value))
             if self._is_gone(card):
                 continue
+            self._supersede(card)
+            self.seen.add(n)
             self.cards[n] = card
             found = True
             snapshot = self.board.get([f"snapshot/{n}"])[0]
             if snapshot is not None:
                 self.snapshots[n] = codec.load(Snapshot, unpack(snapshot))
         return found
+
+    def _supersede(self, card: RankCard) -> None:
+        """A process that meets again (`require()`, then `init_process_group()`) has one card."""
+
+        def process(one: RankCard) -> tuple[object, ...]:
+            return one.boot_id, one.pidns, one.pid
+
+        for n in [n for n, one in self.cards.items() if process(one) == process(card)]:
+            del self.cards[n]
+            self.snapshots.pop(n, None)
 
     def _is_gone(self, card: RankCard) -> bool:
         """An earlier process of this very host and PID namespace that has ended: a restart."""

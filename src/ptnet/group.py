@@ -37,3 +37,4 @@ def init_process_group(
         meet=not elsewhere,
     )
     dist.start_group(backend, init_method, timeout, world_size, rank, *args, **kwargs)
+    dist.stop_serving()

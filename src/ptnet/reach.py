@@ -91,7 +91,7 @@ def serve(end: Endpoint, say: Say) -> Reach:
         except (RuntimeError, OSError, ValueError) as error:
             return _not_served(reach, error)
     if not _is_local(reach) and not _leads_here(end, reach, say):
-        dist.stop_serving(end.port)
+        dist.stop_serving()
         reach.outcome = "not-local"
     return reach
 

@@ -193,3 +193,10 @@ def test_a_card_of_an_ended_process_does_not_count(tmp_path: Path) -> None:
     board.put("card/1", pack(dump(with_pid)))
     reports = meet(tmp_path, TWO)
     assert [r and r.verdict for r in reports] == ["pass", "pass"]
+
+
+def test_another_run_on_the_board_is_named(tmp_path: Path) -> None:
+    DirectoryBoard(tmp_path, "ptnet/other/0/ranks").add(SLOTS)
+    (report,) = meet(tmp_path, TWO[:1], wait_s=0.3)
+    assert report
+    assert "another run id: other" in report.findings[0].message
