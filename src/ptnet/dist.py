@@ -14,7 +14,7 @@ from ptnet.model import InvalidValue, Launch
 if TYPE_CHECKING:
     pass
 
-STORE_TIMEOUT = timedelta(seconds=60)
+STORE_TIMEOUT = timedelta(seconds=20)
 
 _servers: dict[int, Any] = {}
 """Stores that this process serves, by port. torch's own TCPStore of the same port reuses the server

@@ -50,7 +50,7 @@ class Meeting:
 
     def hold(self) -> Report:
         """Meet, and return the common report."""
-        self._put("card", pack(codec.dump(self.card)))
+        self._put()
         decided = self._verdict()
         if decided is not None:
             return self._join_late(decided)
@@ -65,7 +65,7 @@ class Meeting:
     def tell(self) -> Report:
         """Put a card there that shows this participant's own failure, and end the meeting for
         all."""
-        self._put("card", pack(codec.dump(self.card)))
+        self._put()
         self._read()
         return self._settle(checks.judge(self._job(complete=False), only_early=True))
 
@@ -78,15 +78,13 @@ class Meeting:
             acks = self.board.count(ACKS)
         self.board.close(last=acks >= self.board.count(SLOTS))
 
-    def _put(self, kind: str, value: bytes) -> None:
-        if self.snapshot is not None:
-            snapshot = pack(codec.dump(self.snapshot))
+    def _put(self) -> None:
         if not self.slot:
             self.board.announce()
             self.slot = self.board.add(SLOTS)
-        if self.snapshot is not None:
+            snapshot = pack(codec.dump(self.snapshot)) if self.snapshot else b""
             self.board.put(f"snapshot/{self.slot}", snapshot)
-        self.board.put(f"{kind}/{self.slot}", value)
+        self.board.put(f"card/{self.slot}", pack(codec.dump(self.card)))
 
     def _verdict(self) -> Report | None:
         value = self.board.get([VERDICT])[0]
@@ -135,21 +133,19 @@ class Meeting:
     def _read(self) -> bool:
         """Read the cards that came since; True if there were any."""
         new = [n for n in range(1, self.board.count(SLOTS) + 1) if n not in self.seen]
-        found = False
-        for n, value in zip(new, self.board.get([f"card/{n}" for n in new]), strict=True):
-            if value is None or not self.board.alive(f"card/{n}"):
-                continue
-            card = codec.load(RankCard, unpack(value))
-            if self._is_gone(card):
+        cards = self.board.get([f"card/{n}" for n in new])
+        here = [(n, card) for n, card in zip(new, cards, strict=True) if card is not None]
+        snapshots = self.board.get([f"snapshot/{n}" for n, _ in here])
+        for (n, packed), snapshot in zip(here, snapshots, strict=True):
+            card = codec.load(RankCard, unpack(packed))
+            if not self.board.alive(f"card/{n}") or self._is_gone(card):
                 continue
             self._supersede(card)
             self.seen.add(n)
             self.cards[n] = card
-            found = True
-            snapshot = self.board.get([f"snapshot/{n}"])[0]
-            if snapshot is not None:
+            if snapshot:
                 self.snapshots[n] = codec.load(Snapshot, unpack(snapshot))
-        return found
+        return bool(self.seen & set(new))
 
     def _supersede(self, card: RankCard) -> None:
         """A process that meets again (`require()`, then `init_process_group()`) has one card."""
@@ -199,6 +195,7 @@ class Meeting:
         self.card.left = "interrupted" if interrupted else repr(error)
         with contextlib.suppress(BoardLost):
             self.cards.pop(self.slot, None)
+            self.seen.discard(self.slot)
             self.tell()
             self.end(serving=False)
 
@@ -208,8 +205,12 @@ def pack(data: object) -> bytes:
 
 
 def unpack(value: bytes) -> object:
+    """What stands on a board comes from outside: it may be anything."""
     unpacker = zlib.decompressobj()
-    data = unpacker.decompress(value, MAX_BYTES)
-    if unpacker.unconsumed_tail:
-        raise BoardLost(f"a card on the board is larger than {MAX_BYTES} bytes")
-    return json.loads(data)
+    try:
+        data = unpacker.decompress(value, MAX_BYTES)
+        if unpacker.unconsumed_tail:
+            raise BoardLost(f"a card on the board is larger than {MAX_BYTES} bytes")
+        return json.loads(data)
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise BoardLost(f"a card on the board cannot be read: {error}") from error

@@ -22,14 +22,14 @@ LOOPBACK_GRACE_S = 5.0
 UNREACHABLE_GRACE_S = 6.5
 """Nothing but time-outs or unreachable: three connections of 2.2 s, each with a SYN resent after 1
 s."""
-STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 3.4}
+STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 3.2}
 """Something that answers, but not as a c10d store; or says nothing, three times: torch's older
 server (USE_LIBUV=0) stops answering for 5 s after some fifty connections (measured, 2.13)."""
-NOT_LOCAL_GRACE_S = 8.0
+NOT_LOCAL_GRACE_S = 6.0
 """Rank 0 on a host that is not the master's: time for the real one to open its store."""
 
 CONNECT_S = 2.2
-ANSWER_S = 1.8
+ANSWER_S = 1.7
 RESOLVE_S = 4.0
 PAUSE_S = (0.01, 0.25)
 

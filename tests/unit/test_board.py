@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from unit.jobs import card, rank, snapshot
 
-from ptnet.board import SLOTS, VERDICT, DirectoryBoard
+from ptnet.board import SLOTS, VERDICT, BoardLost, DirectoryBoard
 from ptnet.codec import dump
 from ptnet.errors import UsageError
 from ptnet.gather import Meeting, pack
@@ -200,3 +200,18 @@ def test_another_run_on_the_board_is_named(tmp_path: Path) -> None:
     (report,) = meet(tmp_path, TWO[:1], wait_s=0.3)
     assert report
     assert "another run id: other" in report.findings[0].message
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"garbage", pack({"node": 7}), pack([1]), pack("x" * 2**25)]
+)
+def test_what_cannot_be_read_is_said(tmp_path: Path, value: bytes) -> None:
+    """Whoever else writes there must not make a rank hang or crash."""
+    board = DirectoryBoard(tmp_path, PREFIX)
+    board.add(SLOTS)
+    board.put("card/1", value)
+    board.put("snapshot/1", b"")
+    own = card(TWO[0][1], "nodea", pid=os.getpid(), boot_id="nodea")
+    meeting = Meeting(board, own, None, 2, time.monotonic() + 5, lambda *a: None)
+    with pytest.raises((BoardLost, UsageError)):
+        meeting.hold()

@@ -132,7 +132,7 @@ def master_not_a_store(job: Job) -> Iterator[Finding]:
         Find out whose server it is on the master, and choose another port on all nodes.
 
     False alarms
-        A store that is so busy that it answers none of three greetings within 1.8 s each.
+        A store that is so busy that it answers none of three greetings within 1.7 s each.
 
     Source
         torch/csrc/distributed/c10d/TCPStoreBackend.hpp (query types 0 and 13).
@@ -249,7 +249,7 @@ def master_without_rank_0(job: Job) -> Iterator[Finding]:
         Give rank 0 to the master's host; each rank once.
 
     False alarms
-        Two agents on one host of which rank 0 starts more than 8 s later.
+        Two agents on one host of which rank 0 starts more than 6 s later.
 
     Source
         torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py.
