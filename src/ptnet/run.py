@@ -102,7 +102,10 @@ def _interpreter(script: str) -> str | None:
     if path is None:
         return None
     with open(path, "rb") as file:
-        words = file.readline().decode(errors="replace").removeprefix("#!").split()
+        first, second = (file.readline().decode(errors="replace") for _ in range(2))
+    words = first.removeprefix("#!").split()
+    if words and Path(words[0]).name == "sh" and "exec" in second:
+        words = second.split()[1:]  # pip's form for an interpreter whose path is long
     if words and Path(words[0]).name == "env":
         return shutil.which(words[1]) if len(words) > 1 else None
     return words[0] if words else None

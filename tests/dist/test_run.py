@@ -104,6 +104,14 @@ def test_another_pythons_torchrun_is_refused(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_pips_form_of_a_long_interpreter_path_is_read(tmp_path: Path) -> None:
+    front = tmp_path / "torchrun"
+    front.write_text(f"#!/bin/sh\n'''exec' {sys.executable} \"$0\" \"$@\"\n' '''\n")
+    front.chmod(0o755)
+    done = run("--", str(front), "--no-such-option", "x.py")
+    assert "usage: torchrun" in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("front", [[sys.executable], ["torchrun", "--standalone"]])
 def test_signals_reach_the_training(

@@ -115,6 +115,13 @@ def test_the_missing_are_named() -> None:
     assert (missing.rank, missing.unit) == (None, "node")
 
 
+def test_a_loopback_master_explains_who_is_missing() -> None:
+    job = FAULTS["ranks-missing"]()
+    assert "loopback" not in checks.judge(job).findings[0].message
+    job.cards[0].launch.master_addr = "localhost"
+    assert "every node meets only itself" in checks.judge(job).findings[0].message
+
+
 def test_an_unknown_id_has_near_matches() -> None:
     with pytest.raises(UsageError, match="did you mean master-timeout"):
         checks.page("master-time-out")

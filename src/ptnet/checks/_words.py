@@ -21,6 +21,11 @@ def who(card: RankCard) -> str:
     return card.node if n is None else f"{card.node} ({kind(card.launch)} {n})"
 
 
+def is_loopback(host: str) -> bool:
+    """Is the host this host on every host."""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def ranks(*cards: RankCard) -> list[int]:
     """The ranks of a finding."""
     return sorted({n for n in (number(c.launch) for c in cards) if n is not None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ptnet.checks._words import kind, nodes, number, plural, rank_option, ranks, who
+from ptnet.checks._words import is_loopback, kind, nodes, number, plural, rank_option, ranks, who
 from ptnet.checks.registry import check, missing
 from ptnet.model import Evidence, Finding, Fix, Job, Launch, RankCard
 
@@ -161,12 +161,16 @@ def ranks_missing(job: Job) -> Iterator[Finding]:
     word = "node rank" if unit == "node" else "rank"
     names = f"{word} {', '.join(str(n) for n in known[:16])}" if known else ""
     lead = names or plural(len(absent), unit)
-    others = "; others on this board use another run id: " + ", ".join(job.other_worlds)
+    hint = ""
+    if job.other_worlds:
+        hint = "; others on this board use another run id: " + ", ".join(job.other_worlds)
+    elif job.cards and is_loopback(job.cards[0].launch.master_addr or ""):
+        hint = "; the master is loopback, so that every node meets only itself"
     yield Finding(
         "ranks-missing",
         "error",
         f"{lead} never came: {len(job.cards)} of {plural(job.expected, unit)} here after "
-        f"{job.waited_s or 0:.0f} s ({here}){others if job.other_worlds else ''}.",
+        f"{job.waited_s or 0:.0f} s ({here}){hint}.",
         nodes(*job.cards),
         known,
         evidence=[Evidence("board", f"{len(job.cards)} cards", f"{job.expected} cards")],
