@@ -23,7 +23,7 @@ struct py_state *py_state(PyObject *mod);
 PyObject *py_raise(PyObject *mod, const struct ptn_err *err);
 
 /* Raise UsageError with a formatted text. Returns NULL. */
-PyObject *py_raise_usage(PyObject *mod, const char *fmt, ...);
+PyObject *py_raise_usage(PyObject *mod, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A wait without the GIL that Ctrl-C can end:
  *     struct py_wait wait;

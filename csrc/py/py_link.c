@@ -251,7 +251,7 @@ static PyObject *links(PyObject *mod, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zp:links", keywords, &name, &detail))
         return NULL;
     if (name && (!*name || strlen(name) > 127))
-        return py_raise_usage(mod, "link name “%s”: expected 1 to 127 bytes", name);
+        return py_raise_usage(mod, "link name “%.130s”: expected 1 to 127 bytes", name);
     py_wait_begin(&wait, -1);
     r = ptn_link_list(name, &wait.ctl, &table, &err);
     if (r == 0)

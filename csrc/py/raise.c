@@ -2,6 +2,7 @@
 /* The only place that turns a ptn_err into an exception. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "py/py.h"
@@ -68,11 +69,14 @@ PyObject *py_raise(PyObject *mod, const struct ptn_err *err)
 PyObject *py_raise_usage(PyObject *mod, const char *fmt, ...)
 {
     PyObject *cls, *text;
+    char buf[256];
     va_list args;
 
+    /* PyUnicode_FromFormatV takes ASCII formats only */
     va_start(args, fmt);
-    text = PyUnicode_FromFormatV(fmt, args);
+    (void)vsnprintf(buf, sizeof(buf), fmt, args); /* cut at the end on purpose */
     va_end(args);
+    text = PyUnicode_DecodeUTF8(buf, (Py_ssize_t)strlen(buf), "replace");
     cls = error_class(mod, "UsageError");
     if (cls && text)
         PyErr_SetObject(cls, text);

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from netns import Netns, environment, netns
 
+from ptnet import _core
+from ptnet.errors import UsageError
+
 COUNTERS = ("bytes", "packets", "errors", "dropped")
 ADDRESS_FLAGS = ("secondary", "tentative", "deprecated", "dadfailed", "noprefixroute", "nodad")
 
@@ -252,3 +255,9 @@ def test_detail_is_told_on_request_only() -> None:
     assert "tx-tcp-segmentation" in detail["offloads"]
     assert detail["rx_channels"] is not None
     assert detail["fec"] == []
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300])
+def test_a_name_that_cannot_be_one_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="link name .* 1 to 127 bytes"):
+        _core.links(name)
