@@ -259,5 +259,5 @@ def test_detail_is_told_on_request_only() -> None:
 
 @pytest.mark.parametrize("name", ["", "x" * 300])
 def test_a_name_that_cannot_be_one_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="link name .* 1 to 127 bytes"):
+    with pytest.raises(UsageError, match=r"link name .* 1 to 127 bytes"):
         _core.links(name)
