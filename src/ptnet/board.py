@@ -199,6 +199,7 @@ class DirectoryBoard:
 
     def _written(self, path: Path, value: bytes) -> Path:
         beside = path.with_name(f".{path.name}.{self._token}")
+        self._root.mkdir(parents=True, exist_ok=True)  # who met here before may have cleared up
         beside.write_bytes(value)
         return beside
 

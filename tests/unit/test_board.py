@@ -139,8 +139,11 @@ def test_who_fails_ends_the_meeting_for_all(tmp_path: Path) -> None:
     thread = threading.Thread(target=lambda: waiting.extend(meet(tmp_path, TWO[:1], expected=3)))
     thread.start()
     node, launch = TWO[1]
+    board = DirectoryBoard(tmp_path, PREFIX)
+    while not board.count(SLOTS):  # the other one has come
+        time.sleep(0.01)
     meeting = Meeting(
-        DirectoryBoard(tmp_path, PREFIX),
+        board,
         card(launch, node, pid=os.getpid(), boot_id=node),
         None,
         3,
@@ -215,3 +218,12 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, value: bytes) -> None:
     meeting = Meeting(board, own, None, 2, time.monotonic() + 5, lambda *a: None)
     with pytest.raises((BoardLost, UsageError)):
         meeting.hold()
+
+
+def test_a_meeting_cleared_up_by_others_is_opened_again(tmp_path: Path) -> None:
+    first, second = (DirectoryBoard(tmp_path, PREFIX) for _ in range(2))
+    first.add(SLOTS)
+    first.close(last=True)
+    assert list(tmp_path.iterdir()) == []
+    assert second.add(SLOTS) == 1
+    assert second.put_once(VERDICT, b"x") == b"x"
