@@ -236,7 +236,8 @@ class DirectoryBoard:
 
     def get(self, keys: Sequence[str]) -> list[bytes | None]:
         for path in self._mine:
-            os.utime(path)
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(path)
         return [self._value(self._path(key)) for key in keys]
 
     @staticmethod
