@@ -78,6 +78,9 @@ PyObject *py_none(void);
 /* Text from the kernel or a file: UTF-8 with surrogateescape. */
 PyObject *py_text(const char *text);
 
+/* `EADDRINUSE` for 98; a number without a name becomes `E` and the number. */
+PyObject *py_errno_name(int err_no);
+
 /* Set dict[name] = value and drop the reference to value; -1 with an exception, also when value is
  * NULL already. */
 int py_put(PyObject *dict, const char *name, PyObject *value);

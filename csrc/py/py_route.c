@@ -46,7 +46,7 @@ static PyObject *route_error(const void *row)
     case EINVAL:
         return PyUnicode_InternFromString("blackhole");
     default:
-        return PyUnicode_FromString(strerrorname_np(route->err_no));
+        return py_errno_name(route->err_no);
     }
 }
 
