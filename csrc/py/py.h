@@ -36,6 +36,7 @@ int64_t py_ns(double seconds);
 struct py_wait {
     struct ptn_ctl ctl;
     PyThreadState *thread;
+    int64_t look_ns; /* no signal is looked for before */
 };
 void py_wait_begin(struct py_wait *wait, double timeout_s);
 void py_wait_end(struct py_wait *wait);
