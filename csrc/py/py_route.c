@@ -97,7 +97,13 @@ static PyObject *routes_to(PyObject *mod, PyObject *args)
     if (!targets)
         (void)PyErr_NoMemory();
     for (Py_ssize_t i = 0; targets && i < n; i++) {
-        targets[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(held, i), NULL);
+        Py_ssize_t len;
+
+        targets[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(held, i), &len);
+        if (targets[i] && strlen(targets[i]) != (size_t)len) {
+            targets[i] = NULL;
+            (void)py_raise_usage(mod, "target %zd has a NUL in it: not a numeric address", i + 1);
+        }
         if (!targets[i])
             goto out;
     }

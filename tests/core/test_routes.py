@@ -97,6 +97,20 @@ def test_no_route_is_an_answer(target: str) -> None:
     assert route["interface"] is None
 
 
+def test_a_mapped_address_goes_the_way_of_ipv4() -> None:
+    """As the kernel sends it: torch's client dials IPv4 names so."""
+    with netns() as space:
+        layout(space)
+        plain, mapped = space.python("core.routes_to(['10.50.1.1', '::ffff:10.50.1.1'])")
+    assert mapped == plain | {"target": "::ffff:10.50.1.1"}
+    assert mapped["gateway"] == "10.2.0.254"
+
+
+def test_a_target_with_a_nul_is_unusable() -> None:
+    with pytest.raises(UsageError, match="target 2 has a NUL"):
+        _core.routes_to(["127.0.0.1", "127.0.0.1\0"])
+
+
 @pytest.mark.parametrize("text", ["", "example.org", "10.0.0", "10.0.0.1/24", "fe80::1%nolink"])
 def test_an_unusable_target_is_named(text: str) -> None:
     with pytest.raises(UsageError, match=r"not a numeric address|no interface"):
