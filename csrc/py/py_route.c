@@ -156,6 +156,7 @@ static const struct py_field rule_fields[] = {
     PY_FIELD(struct ptn_rule, iif, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_rule, oif, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_rule, fwmark, PY_I64_OR_NONE),
+    PY_FIELD(struct ptn_rule, inverted, PY_FLAG),
 };
 
 static PyObject *rules(PyObject *mod, PyObject *Py_UNUSED(noargs))
