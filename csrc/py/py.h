@@ -36,6 +36,7 @@ int64_t py_ns(double seconds);
 struct py_wait {
     struct ptn_ctl ctl;
     PyThreadState *thread;
+    int64_t look_ns; /* no signal is looked for before */
 };
 void py_wait_begin(struct py_wait *wait, double timeout_s);
 void py_wait_end(struct py_wait *wait);
@@ -77,6 +78,9 @@ PyObject *py_none(void);
 
 /* Text from the kernel or a file: UTF-8 with surrogateescape. */
 PyObject *py_text(const char *text);
+
+/* `EADDRINUSE` for 98; a number without a name becomes `E` and the number. */
+PyObject *py_errno_name(int err_no);
 
 /* Set dict[name] = value and drop the reference to value; -1 with an exception, also when value is
  * NULL already. */

@@ -120,7 +120,7 @@ static PyObject *error_name(int err_no)
     case EAFNOSUPPORT:
         return PyUnicode_InternFromString("no-family");
     default:
-        return PyUnicode_FromString(strerrorname_np(err_no));
+        return py_errno_name(err_no);
     }
 }
 

@@ -46,7 +46,7 @@ static PyObject *route_error(const void *row)
     case EINVAL:
         return PyUnicode_InternFromString("blackhole");
     default:
-        return PyUnicode_FromString(strerrorname_np(route->err_no));
+        return py_errno_name(route->err_no);
     }
 }
 
@@ -97,7 +97,13 @@ static PyObject *routes_to(PyObject *mod, PyObject *args)
     if (!targets)
         (void)PyErr_NoMemory();
     for (Py_ssize_t i = 0; targets && i < n; i++) {
-        targets[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(held, i), NULL);
+        Py_ssize_t len;
+
+        targets[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(held, i), &len);
+        if (targets[i] && strlen(targets[i]) != (size_t)len) {
+            targets[i] = NULL;
+            (void)py_raise_usage(mod, "target %zd has a NUL in it: not a numeric address", i + 1);
+        }
         if (!targets[i])
             goto out;
     }
@@ -150,6 +156,7 @@ static const struct py_field rule_fields[] = {
     PY_FIELD(struct ptn_rule, iif, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_rule, oif, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_rule, fwmark, PY_I64_OR_NONE),
+    PY_FIELD(struct ptn_rule, inverted, PY_FLAG),
 };
 
 static PyObject *rules(PyObject *mod, PyObject *Py_UNUSED(noargs))

@@ -9,12 +9,12 @@
 #include "base/err.h"
 
 struct ptn_bind_try {
-    char address[8]; /* "::" or "0.0.0.0" */
+    char address[8]; /* of the try that decided: "::" or "0.0.0.0" */
     int32_t err_no;  /* 0 = it could */
 };
 
-/* Bind and listen as torch's libuv store does (`::` for both families, else 0.0.0.0) and close at
- * once. */
+/* Bind and listen as both of torch's stores do (`::` for both families, and after any failure
+ * 0.0.0.0, whose outcome then counts) and close at once. Nobody can connect meanwhile. */
 ptn_must_check int ptn_bind_try(uint16_t port, struct ptn_bind_try *ret_try, struct ptn_err *err);
 
 #endif

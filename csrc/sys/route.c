@@ -19,6 +19,7 @@ struct destination {
 
 static int parse_target(const char *text, struct destination *ret_to, struct ptn_err *err)
 {
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     struct destination to = {0};
     char address[INET6_ADDRSTRLEN];
     const char *percent = strchr(text, '%');
@@ -34,6 +35,11 @@ static int parse_target(const char *text, struct destination *ret_to, struct ptn
         to.bits = 128;
     } else {
         goto bad;
+    }
+    if (to.family == AF_INET6 && !percent && memcmp(to.bytes, mapped, sizeof(mapped)) == 0) {
+        to.family = AF_INET; /* the kernel sends IPv4 there, by the routes of IPv4 */
+        to.bits = 32;
+        memmove(to.bytes, to.bytes + sizeof(mapped), 4);
     }
     if (percent) {
         to.ifindex = if_nametoindex(percent + 1);

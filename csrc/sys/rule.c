@@ -44,6 +44,7 @@ static int rule_row(struct nlmsghdr *nlh, void *user, struct ptn_err *err)
         return -ENOMEM;
     rule->family = hdr->family;
     rule->action = hdr->action;
+    rule->inverted = hdr->flags & FIB_RULE_INVERT;
     rule->priority = tb[FRA_PRIORITY] ? nla_get_u32(tb[FRA_PRIORITY]) : 0;
     rule->table = tb[FRA_TABLE] ? nla_get_u32(tb[FRA_TABLE]) : hdr->table;
     rule->fwmark = tb[FRA_FWMARK] ? (int64_t)nla_get_u32(tb[FRA_FWMARK]) : -1;

@@ -5,6 +5,7 @@
 
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct ptn_rule {
     char iif[IF_NAMESIZE], oif[IF_NAMESIZE];                              /* empty = any */
     int64_t priority, table, fwmark;                                      /* fwmark -1 = none */
     uint8_t family, action;                                               /* AF_…, FR_ACT_… */
+    bool inverted; /* `not`: for packets that do not match */
 };
 
 /* All rules, IPv4 then IPv6. Free the array. */

@@ -166,6 +166,8 @@ class Rule:
     iif: str | None = None
     oif: str | None = None
     fwmark: int | None = None
+    inverted: bool = False
+    """`not`: the rule is for packets that do not match, as wg-quick's is."""
 
 
 @dataclass

@@ -148,6 +148,35 @@ def test_port_ranges_are_the_sysctls() -> None:
     }
 
 
+def test_nobody_connects_while_a_port_is_tried() -> None:
+    """A rank that dials meanwhile must not take the test for the master."""
+    dial = """
+import socket, sys
+port, met = int(sys.argv[1]), 0
+for n in range(4000):
+    with socket.socket() as s:
+        s.settimeout(0.002)
+        met += s.connect_ex(("127.0.0.1", port)) == 0
+print(met)
+"""
+    with netns() as space:
+        prelude = f"""
+import subprocess, sys
+port = 29500
+argv = [sys.executable, "-c", {dial!r}, str(port)]
+child = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+def ask():
+    tries = 0
+    while child.poll() is None:
+        assert core.bind_try(port)["ok"]
+        tries += 1
+    return [tries, int(child.stdout.read())]
+"""
+        tries, met = space.python("ask()", prelude=prelude)
+    assert tries > 1000
+    assert met == 0
+
+
 @pytest.mark.parametrize(
     ("family", "address"),
     [(socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0"), (socket.AF_INET, "127.0.0.1")],

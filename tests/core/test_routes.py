@@ -33,6 +33,7 @@ def layout(space: Netns) -> None:
     space.ip("route add default via fd00:1::fe")
     space.ip("rule add from 10.2.0.1 lookup 100 priority 1000")
     space.ip("rule add fwmark 7 lookup 100 priority 1001")
+    space.ip("rule add not fwmark 51820 lookup 101 priority 1003")
     space.ip("rule add to 10.99.0.0/16 prohibit priority 1002")
     space.ip("neigh add 10.1.0.7 lladdr 02:00:00:00:00:07 dev v0 nud permanent")
     space.ip("neigh add fd00:1::7 lladdr 02:00:00:00:00:08 dev v0 nud stale")
@@ -97,6 +98,20 @@ def test_no_route_is_an_answer(target: str) -> None:
     assert route["interface"] is None
 
 
+def test_a_mapped_address_goes_the_way_of_ipv4() -> None:
+    """As the kernel sends it: torch's client dials IPv4 names so."""
+    with netns() as space:
+        layout(space)
+        plain, mapped = space.python("core.routes_to(['10.50.1.1', '::ffff:10.50.1.1'])")
+    assert mapped == plain | {"target": "::ffff:10.50.1.1"}
+    assert mapped["gateway"] == "10.2.0.254"
+
+
+def test_a_target_with_a_nul_is_unusable() -> None:
+    with pytest.raises(UsageError, match="target 2 has a NUL"):
+        _core.routes_to(["127.0.0.1", "127.0.0.1\0"])
+
+
 @pytest.mark.parametrize("text", ["", "example.org", "10.0.0", "10.0.0.1/24", "fe80::1%nolink"])
 def test_an_unusable_target_is_named(text: str) -> None:
     with pytest.raises(UsageError, match=r"not a numeric address|no interface"):
@@ -145,6 +160,7 @@ def shown_rule(rule: dict[str, Any], family: str) -> dict[str, Any]:
         "iif": rule.get("iif"),
         "oif": rule.get("oif"),
         "fwmark": int(mark, 16) if mark else None,
+        "inverted": "not" in rule,
     }
 
 
@@ -159,6 +175,7 @@ def test_rules_equal_ip() -> None:
         rules = space.python("core.rules()")
     assert rules == expected
     assert len(rules) > 6
+    assert [r["priority"] for r in rules if r["inverted"]] == [1003]
 
 
 def test_neighbours_equal_ip() -> None:

@@ -59,6 +59,36 @@ def test_a_real_store_is_seen_and_leaves_the_port(libuv: bool) -> None:
     assert (row["pid"], row["address"]) == (child.pid, "::")
 
 
+@pytest.mark.parametrize("libuv", [True, False])
+@pytest.mark.parametrize(
+    ("address", "v6only", "outcome"),
+    [
+        ("::", 0, "in-use"),
+        ("::", 1, "0.0.0.0"),
+        ("::1", 1, "0.0.0.0"),
+        ("0.0.0.0", None, "in-use"),
+        ("127.0.0.1", None, "in-use"),
+    ],
+)
+def test_the_bind_test_foretells_the_store(
+    address: str, v6only: int | None, outcome: str, libuv: bool
+) -> None:
+    """What stands in torch's way, and what it steps around by going on to IPv4."""
+    code = f"""
+from torch.distributed import TCPStore
+TCPStore("127.0.0.1", {{}}, None, True, wait_for_workers=False, use_libuv={libuv})
+"""
+    with socket.socket(socket.AF_INET if v6only is None else socket.AF_INET6) as held:
+        if v6only is not None:
+            held.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, v6only)
+        held.bind((address, 0))
+        held.listen()
+        port = held.getsockname()[1]
+        tried = _core.bind_try(port)
+        torch = subprocess.run([sys.executable, "-c", code.format(port)], capture_output=True)
+    assert (tried["error"] or tried["address"]) == outcome
+    assert tried["ok"] is (torch.returncode == 0), torch.stderr
+
 
 @pytest.mark.parametrize("libuv", [True, False])
 def test_greetings_leave_no_trace(libuv: bool) -> None:
