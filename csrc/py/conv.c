@@ -59,11 +59,10 @@ static PyObject *value(const struct py_field *field, const void *row)
     return NULL;
 }
 
-static PyObject *fill(const struct py_field *fields, PyObject *const *keys, size_t n_fields,
-                      const void *row)
+/* Fill `dict`, which it takes; the dict, or NULL with an exception. */
+static PyObject *fill(PyObject *dict, const struct py_field *fields, PyObject *const *keys,
+                      size_t n_fields, const void *row)
 {
-    PyObject *dict = PyDict_New();
-
     if (!dict)
         return NULL;
     for (size_t i = 0; i < n_fields; i++) {
@@ -97,6 +96,17 @@ static int make_keys(const struct py_field *fields, size_t n_fields, PyObject **
     return 0;
 }
 
+/* A dict of all keys: a copy of it need not grow while it is filled. */
+static PyObject *make_blank(PyObject *const *keys, size_t n_fields)
+{
+    PyObject *dict = PyDict_New();
+
+    for (size_t i = 0; dict && i < n_fields; i++)
+        if (PyDict_SetItem(dict, keys[i], Py_None) < 0)
+            Py_CLEAR(dict);
+    return dict;
+}
+
 static void drop_keys(PyObject **keys, size_t n_fields)
 {
     for (size_t i = 0; i < n_fields; i++)
@@ -109,7 +119,7 @@ PyObject *py_row(const struct py_field *fields, size_t n_fields, const void *row
 
     if (make_keys(fields, n_fields, keys) < 0)
         return NULL;
-    dict = fill(fields, keys, n_fields, row);
+    dict = fill(PyDict_New(), fields, keys, n_fields, row);
     drop_keys(keys, n_fields);
     return dict;
 }
@@ -117,19 +127,22 @@ PyObject *py_row(const struct py_field *fields, size_t n_fields, const void *row
 PyObject *py_rows(const struct py_field *fields, size_t n_fields, const void *rows, size_t stride,
                   size_t n)
 {
-    PyObject *keys[MAX_FIELDS], *list;
+    PyObject *keys[MAX_FIELDS], *blank, *list;
 
     if (make_keys(fields, n_fields, keys) < 0)
         return NULL;
-    list = PyList_New((Py_ssize_t)n);
+    blank = make_blank(keys, n_fields);
+    list = blank ? PyList_New((Py_ssize_t)n) : NULL;
     for (size_t i = 0; list && i < n; i++) {
-        PyObject *dict = fill(fields, keys, n_fields, (const char *)rows + i * stride);
+        PyObject *dict =
+            fill(PyDict_Copy(blank), fields, keys, n_fields, (const char *)rows + i * stride);
 
         if (!dict || PyList_SetItem(list, (Py_ssize_t)i, dict) < 0) { /* SetItem takes dict */
             Py_DECREF(list);
             list = NULL;
         }
     }
+    Py_XDECREF(blank);
     drop_keys(keys, n_fields);
     return list;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* _core.links */
-#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,14 +47,6 @@ static const struct py_field address_fields[] = {
     PY_FIELD(struct ptn_address, peer, PY_TEXT_OR_NONE),
 };
 
-static PyObject *link_addresses(const void *row)
-{
-    const struct ptn_link *link = row;
-
-    return py_rows(address_fields, PTN_COUNT(address_fields), link->addresses,
-                   sizeof(*link->addresses), link->n_addresses);
-}
-
 static const struct py_field counter_fields[] = {
     PY_FIELD(struct ptn_link_counters, rx_bytes, PY_U64),
     PY_FIELD(struct ptn_link_counters, tx_bytes, PY_U64),
@@ -66,15 +57,6 @@ static const struct py_field counter_fields[] = {
     PY_FIELD(struct ptn_link_counters, rx_dropped, PY_U64),
     PY_FIELD(struct ptn_link_counters, tx_dropped, PY_U64),
 };
-
-static PyObject *link_counters(const void *row)
-{
-    const struct ptn_link *link = row;
-
-    if (!link->has_counters)
-        return py_none();
-    return py_row(counter_fields, PTN_COUNT(counter_fields), &link->counters);
-}
 
 static PyObject *link_altnames(const void *row)
 {
@@ -111,38 +93,9 @@ static PyObject *link_state(const void *row)
     return PyUnicode_InternFromString(state < PTN_COUNT(names) ? names[state] : "unknown");
 }
 
-/* Kinds that the kernel calls otherwise than people do. */
-static const struct {
-    const char *info_kind, *kind;
-} kinds[] = {
-    {"ipip", "tunnel"},     {"sit", "tunnel"},    {"gre", "tunnel"},       {"gretap", "tunnel"},
-    {"ip6gre", "tunnel"},   {"ip6tnl", "tunnel"}, {"vti", "tunnel"},       {"vti6", "tunnel"},
-    {"geneve", "tunnel"},   {"erspan", "tunnel"}, {"ip6gretap", "tunnel"}, {"ipoib", "ib"},
-    {"macvtap", "macvlan"}, {"ipvtap", "ipvlan"},
-};
-
 static PyObject *link_kind(const void *row)
 {
-    const struct ptn_link *link = row;
-
-    for (size_t i = 0; i < PTN_COUNT(kinds); i++)
-        if (strcmp(link->info_kind, kinds[i].info_kind) == 0)
-            return PyUnicode_InternFromString(kinds[i].kind);
-    if (link->info_kind[0])
-        return py_text(link->info_kind);
-    switch (link->type) {
-    case ARPHRD_LOOPBACK:
-        return PyUnicode_InternFromString("loopback");
-    case ARPHRD_INFINIBAND:
-        return PyUnicode_InternFromString("ib");
-    case ARPHRD_TUNNEL:
-    case ARPHRD_TUNNEL6:
-    case ARPHRD_SIT:
-    case ARPHRD_IPGRE:
-        return PyUnicode_InternFromString("tunnel");
-    default:
-        return PyUnicode_InternFromString("physical");
-    }
+    return py_text(ptn_link_kind(row));
 }
 
 static PyObject *link_duplex(const void *row)
@@ -173,8 +126,6 @@ static const struct py_field link_fields[] = {
     PY_FIELD(struct ptn_link, speed_mbps, PY_I32_OR_NONE),
     PY_FIELD_MADE("duplex", link_duplex),
     PY_FIELD(struct ptn_link, autoneg, PY_FLAG_OR_NONE),
-    PY_FIELD_MADE("counters", link_counters),
-    PY_FIELD_MADE("addresses", link_addresses),
 };
 
 static PyObject *detail_fec(const void *row)
@@ -214,27 +165,52 @@ static const struct py_field detail_fields[] = {
     PY_FIELD_MADE("offloads", detail_offloads),
 };
 
-/* Put `detail` into every dict: a LinkDetail's, or None. */
-static PyObject *add_details(PyObject *mod, PyObject *list, const struct ptn_link_table *table,
-                             bool wanted)
+static PyObject *link_detail(PyObject *mod, const char *name)
 {
-    for (size_t i = 0; list && i < table->n; i++) {
-        struct ptn_nic_detail detail;
-        struct ptn_err err = {0};
-        PyObject *value = NULL;
-        int r = 0;
+    PyThreadState *thread = PyEval_SaveThread();
+    struct ptn_nic_detail detail;
+    struct ptn_err err = {0};
+    int r = ptn_nic_detail_get(name, &detail, &err);
 
-        if (wanted) {
-            Py_BEGIN_ALLOW_THREADS r = ptn_nic_detail_get(table->links[i].name, &detail, &err);
-            Py_END_ALLOW_THREADS value =
-                r < 0 ? py_raise(mod, &err)
-                      : py_row(detail_fields, PTN_COUNT(detail_fields), &detail);
-        } else {
-            value = py_none();
-        }
-        if (py_put(PyList_GetItem(list, (Py_ssize_t)i), "detail", value) < 0)
-            Py_CLEAR(list);
+    PyEval_RestoreThread(thread);
+    if (PyErr_CheckSignals() < 0)
+        return NULL;
+    return r < 0 ? py_raise(mod, &err) : py_row(detail_fields, PTN_COUNT(detail_fields), &detail);
+}
+
+/* Counters and addresses are made for all links at once, and so their keys only once. */
+static int add_parts(PyObject *mod, PyObject *list, const struct ptn_link_table *table, bool detail)
+{
+    PyObject *counters = py_rows(counter_fields, PTN_COUNT(counter_fields), &table->links->counters,
+                                 sizeof(*table->links), table->n);
+    PyObject *addresses = py_rows(address_fields, PTN_COUNT(address_fields), table->addresses,
+                                  sizeof(*table->addresses), table->n_addresses);
+    int r = counters && addresses ? 0 : -1;
+
+    for (size_t i = 0; r == 0 && i < table->n; i++) {
+        const struct ptn_link *link = &table->links[i];
+        Py_ssize_t first = link->addresses ? link->addresses - table->addresses : 0;
+        PyObject *dict = PyList_GetItem(list, (Py_ssize_t)i);
+        PyObject *counted = link->has_counters ? PyList_GetItem(counters, (Py_ssize_t)i) : Py_None;
+
+        if (PyDict_SetItemString(dict, "counters", counted) < 0 ||
+            py_put(dict, "addresses",
+                   PyList_GetSlice(addresses, first, first + (Py_ssize_t)link->n_addresses)) < 0 ||
+            py_put(dict, "detail", detail ? link_detail(mod, link->name) : py_none()) < 0)
+            r = -1;
     }
+    Py_XDECREF(counters);
+    Py_XDECREF(addresses);
+    return r;
+}
+
+static PyObject *link_rows(PyObject *mod, const struct ptn_link_table *table, bool detail)
+{
+    PyObject *list =
+        py_rows(link_fields, PTN_COUNT(link_fields), table->links, sizeof(*table->links), table->n);
+
+    if (list && table->n > 0 && add_parts(mod, list, table, detail) < 0)
+        Py_CLEAR(list);
     return list;
 }
 
@@ -257,10 +233,7 @@ static PyObject *links(PyObject *mod, PyObject *args, PyObject *kwargs)
     if (r == 0)
         r = ptn_nic_fill(&table, &wait.ctl, &err);
     py_wait_end(&wait);
-    list = r < 0 ? py_raise(mod, &err)
-                 : py_rows(link_fields, PTN_COUNT(link_fields), table.links, sizeof(*table.links),
-                           table.n);
-    list = add_details(mod, list, &table, detail != 0);
+    list = r < 0 ? py_raise(mod, &err) : link_rows(mod, &table, detail != 0);
     ptn_link_table_done(&table);
     return list;
 }

@@ -126,31 +126,51 @@ static void drop_links(void *user)
     vec->n = 0;
 }
 
-static int ask_links(struct nl_sock *sk, const char *name, struct ptn_vec *links,
-                     const struct ptn_ctl *ctl, struct ptn_err *err)
+/* Without the counters of IPv6, a quarter of each answer, that nobody here reads; those of the
+ * link still come. */
+static int link_request(struct nl_msg **ret_msg, struct ptn_err *err)
 {
     const struct ifinfomsg info = {.ifi_family = AF_UNSPEC};
     ptn_auto(ptn_nl_msgp) struct nl_msg *msg = NULL;
     int r = ptn_nl_request(&msg, RTM_GETLINK, &info, sizeof(info), err);
-    bool is_short = name && strlen(name) < IF_NAMESIZE;
 
     if (r < 0)
         return r;
-    if (!name)
-        return ptn_nl_dump(sk, msg, link_row, drop_links, links, ctl, "dump of links", err);
-    /* IFLA_IFNAME finds alternative names too, but is limited to 15 bytes */
-    if (nla_put_string(msg, is_short ? IFLA_IFNAME : IFLA_ALT_IFNAME, name) < 0)
+    if (nla_put_u32(msg, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS) < 0)
         return ptn_err_memory(err, "netlink request");
-    r = ptn_nl_ask(sk, msg, link_row, links, ctl, "ask for a link", err);
-    if (r == -ENODEV && is_short) {
-        ptn_auto(ptn_nl_msgp) struct nl_msg *again = NULL;
+    *ret_msg = PTN_TAKE(msg);
+    return 0;
+}
 
-        r = ptn_nl_request(&again, RTM_GETLINK, &info, sizeof(info), err);
-        if (r == 0 && nla_put_string(again, IFLA_ALT_IFNAME, name) < 0)
-            r = ptn_err_memory(err, "netlink request");
-        if (r == 0)
-            r = ptn_nl_ask(sk, again, link_row, links, ctl, "ask for a link", err);
+static int ask_link(struct nl_sock *sk, int attribute, const char *name, struct ptn_vec *links,
+                    const struct ptn_ctl *ctl, struct ptn_err *err)
+{
+    ptn_auto(ptn_nl_msgp) struct nl_msg *msg = NULL;
+    int r = link_request(&msg, err);
+
+    if (r < 0)
+        return r;
+    if (nla_put_string(msg, attribute, name) < 0)
+        return ptn_err_memory(err, "netlink request");
+    return ptn_nl_ask(sk, msg, link_row, links, ctl, "ask for a link", err);
+}
+
+static int ask_links(struct nl_sock *sk, const char *name, struct ptn_vec *links,
+                     const struct ptn_ctl *ctl, struct ptn_err *err)
+{
+    ptn_auto(ptn_nl_msgp) struct nl_msg *msg = NULL;
+    int r;
+
+    if (!name) {
+        r = link_request(&msg, err);
+        return r < 0 ? r
+                     : ptn_nl_dump(sk, msg, link_row, drop_links, links, ctl, "dump of links", err);
     }
+    /* IFLA_IFNAME is limited to 15 bytes, and the first kernels with alternative names (5.5) do not
+     * look for them by it. */
+    r = strlen(name) < IF_NAMESIZE ? ask_link(sk, IFLA_IFNAME, name, links, ctl, err) : -ENODEV;
+    if (r == -ENODEV)
+        r = ask_link(sk, IFLA_ALT_IFNAME, name, links, ctl, err);
     /* ENODEV: no such link; EINVAL: a kernel before 5.5, which has no alternative names */
     return r == -ENODEV || (r == -EINVAL && links->n == 0) ? 0 : r;
 }

@@ -41,7 +41,7 @@ struct ptn_link {
     const struct ptn_address *addresses; /* in the table of addresses */
     size_t n_addresses;
     struct ptn_link_counters counters;
-    bool has_counters;
+    bool has_counters, is_wireless;
     int8_t carrier, autoneg, full_duplex;                  /* -1 = unknown */
     uint8_t state;                                         /* IF_OPER_… */
     uint16_t type;                                         /* ARPHRD_… */
@@ -63,6 +63,13 @@ ptn_must_check int ptn_link_list(const char *name, const struct ptn_ctl *ctl,
                                  struct ptn_link_table *ret_table, struct ptn_err *err);
 
 void ptn_link_table_done(struct ptn_link_table *table);
+
+/* What people call this sort of link: "physical", "veth", "tunnel", …; the kernel's own word where
+ * there is no other. */
+const char *ptn_link_kind(const struct ptn_link *link);
+
+/* May there be a device below: a driver, a PCI address, a NUMA node. */
+bool ptn_link_has_device(const struct ptn_link *link);
 
 /* "global", "link", …; NULL for a scope without a name. */
 const char *ptn_address_scope_name(uint8_t scope);

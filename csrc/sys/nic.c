@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the driver says about a link: ethtool netlink for many links, SIOCETHTOOL for few; sysfs for
- * the NUMA node alone. */
+/* What the driver says about a link: ethtool netlink for many links, SIOCETHTOOL for few. */
 #include "sys/nic.h"
 
 #include <errno.h>
@@ -10,14 +9,12 @@
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
 #include <linux/sockios.h>
-#include <net/if_arp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "sys/nl.h"
+#include "sys/sysfs.h"
 
 #define FEW_LINKS                                                                                  \
     8 /* up to here one ioctl each is faster than looking the family up (measured)                 \
@@ -59,11 +56,30 @@ static void fill_mode_by_ioctl(int fd, struct ptn_link *link)
         put_mode(link, settings.base.speed, settings.base.duplex, settings.base.autoneg);
 }
 
+struct modes {
+    struct ptn_link_table *table;
+    size_t next; /* the kernel dumps modes and links in one order, so the next link is here */
+};
+
+static struct ptn_link *find(struct modes *modes, int32_t index)
+{
+    size_t n = modes->table->n;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (modes->next + i) % n;
+
+        if (modes->table->links[at].index != index)
+            continue;
+        modes->next = at + 1;
+        return &modes->table->links[at];
+    }
+    return NULL;
+}
+
 static int mode_row(struct nlmsghdr *nlh, void *user, struct ptn_err *err)
 {
     struct nlattr *tb[ETHTOOL_A_LINKMODES_MAX + 1], *head[ETHTOOL_A_HEADER_MAX + 1];
-    struct ptn_link_table *table = user;
-    int32_t index;
+    struct ptn_link *link;
 
     (void)err;
     if (nlmsg_parse(nlh, GENL_HDRLEN, tb, ETHTOOL_A_LINKMODES_MAX, NULL) < 0 ||
@@ -71,19 +87,14 @@ static int mode_row(struct nlmsghdr *nlh, void *user, struct ptn_err *err)
         nla_parse_nested(head, ETHTOOL_A_HEADER_MAX, tb[ETHTOOL_A_LINKMODES_HEADER], NULL) < 0 ||
         !head[ETHTOOL_A_HEADER_DEV_INDEX])
         return 0;
-    index = (int32_t)nla_get_u32(head[ETHTOOL_A_HEADER_DEV_INDEX]);
-    /* The kernel dumps links of both tables in one order: by index, or by hash of it. */
-    for (size_t i = 0; i < table->n; i++) {
-        if (table->links[i].index != index)
-            continue;
-        put_mode(&table->links[i],
+    link = find(user, (int32_t)nla_get_u32(head[ETHTOOL_A_HEADER_DEV_INDEX]));
+    if (link)
+        put_mode(link,
                  tb[ETHTOOL_A_LINKMODES_SPEED] ? nla_get_u32(tb[ETHTOOL_A_LINKMODES_SPEED]) : 0,
                  tb[ETHTOOL_A_LINKMODES_DUPLEX] ? nla_get_u8(tb[ETHTOOL_A_LINKMODES_DUPLEX])
                                                 : DUPLEX_UNKNOWN,
                  tb[ETHTOOL_A_LINKMODES_AUTONEG] ? nla_get_u8(tb[ETHTOOL_A_LINKMODES_AUTONEG])
                                                  : UINT8_MAX);
-        break;
-    }
     return 0;
 }
 
@@ -94,6 +105,7 @@ static int fill_modes_by_netlink(struct ptn_link_table *table, const struct ptn_
     const struct genlmsghdr hdr = {.cmd = ETHTOOL_MSG_LINKMODES_GET, .version = 1};
     ptn_auto(ptn_nl_closep) struct nl_sock *sk = NULL;
     ptn_auto(ptn_nl_msgp) struct nl_msg *msg = NULL;
+    struct modes modes = {.table = table};
     struct nlattr *nest;
     uint16_t family;
     int r = ptn_nl_open(&sk, NETLINK_GENERIC, err);
@@ -108,7 +120,7 @@ static int fill_modes_by_netlink(struct ptn_link_table *table, const struct ptn_
     if (!nest || nla_put_u32(msg, ETHTOOL_A_HEADER_FLAGS, ETHTOOL_FLAG_COMPACT_BITSETS) < 0)
         return ptn_err_memory(err, "netlink request");
     (void)nla_nest_end(msg, nest);
-    return ptn_nl_dump(sk, msg, mode_row, NULL, table, ctl, "dump of link modes", err);
+    return ptn_nl_dump(sk, msg, mode_row, NULL, &modes, ctl, "dump of link modes", err);
 }
 
 static void fill_driver(int fd, struct ptn_link *link)
@@ -125,34 +137,10 @@ static void fill_driver(int fd, struct ptn_link *link)
                               sizeof(info.bus_info));
 }
 
-static int64_t read_number(int root, const char *name, const char *file)
-{
-    char path[64], text[32];
-    int64_t value;
-
-    (void)snprintf(path, sizeof(path), "%s/%s", name, file);
-    if (ptn_file_read(root, path, text, sizeof(text), NULL) < 0)
-        return -1;
-    ptn_text_rstrip(text);
-    return ptn_text_i64(text, -1, INT32_MAX, &value) < 0 ? -1 : value;
-}
-
-/* /sys may have been mounted in another network namespace, whose eth0 is not ours. */
-static void fill_numa_node(int sysfs, struct ptn_link *link)
-{
-    if (sysfs >= 0 && read_number(sysfs, link->name, "ifindex") == link->index)
-        link->numa_node = (int32_t)read_number(sysfs, link->name, "device/numa_node");
-}
-
-static bool has_device(const struct ptn_link *link)
-{
-    return !link->info_kind[0] && link->type != ARPHRD_LOOPBACK;
-}
-
 int ptn_nic_fill(struct ptn_link_table *table, const struct ptn_ctl *ctl, struct ptn_err *err)
 {
     ptn_auto(ptn_closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ptn_auto(ptn_closep) int sysfs = open("/sys/class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    ptn_auto(ptn_closep) int sysfs = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool by_ioctl = table->n <= FEW_LINKS;
 
     if (fd < 0)
@@ -169,9 +157,9 @@ int ptn_nic_fill(struct ptn_link_table *table, const struct ptn_ctl *ctl, struct
 
         if (by_ioctl)
             fill_mode_by_ioctl(fd, link);
-        if (has_device(link)) {
+        if (ptn_link_has_device(link)) {
             fill_driver(fd, link);
-            fill_numa_node(sysfs, link);
+            ptn_sysfs_fill(sysfs, link);
         }
     }
     return 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from netns import Netns, environment, netns
 
 from ptnet import _core
 from ptnet.errors import UsageError
+from ptnet.model import Address, Counters, Link, LinkDetail
 
 COUNTERS = ("bytes", "packets", "errors", "dropped")
 ADDRESS_FLAGS = ("secondary", "tentative", "deprecated", "dadfailed", "noprefixroute", "nodad")
@@ -67,6 +69,7 @@ def virtual(space: Netns) -> None:
     space.ip("link add vx0 type vxlan id 7 dstport 4789 dev v0")
     space.ip("link set v1 address 02:00:00:00:00:07")
     space.ip("link add m0 link v0 type macvlan")
+    space.ip("link add i0 type ifb")
 
 
 def hundred(space: Netns) -> None:
@@ -171,7 +174,7 @@ def test_kinds() -> None:
         virtual(space)
         bridge(space)
         links = {link["name"]: link for link in space.python("core.links()")}
-    kinds = {name: links[name]["kind"] for name in ("lo", "tun0", "v0", "vx0", "br0", "m0")}
+    kinds = {name: links[name]["kind"] for name in ("lo", "tun0", "v0", "vx0", "br0", "m0", "i0")}
     assert kinds == {
         "lo": "loopback",
         "tun0": "tun",
@@ -179,6 +182,7 @@ def test_kinds() -> None:
         "vx0": "vxlan",
         "br0": "bridge",
         "m0": "macvlan",
+        "i0": "ifb",
     }
     assert links["m0"]["lower"] == "v0"
     assert links["p0"]["master"] == "br0"
@@ -226,6 +230,29 @@ def test_speed_is_equal_by_netlink_and_by_ioctl() -> None:
             space.ip(f"link add e{n} type veth peer name f{n}")
         links = {link["name"]: link for link in space.python("core.links()")}
     assert [links["v0"][k] for k in ("speed_mbps", "duplex", "autoneg")] == few
+
+
+def test_the_mac_in_the_hardware_equals_ip_on_this_host() -> None:
+    """No virtual link has one, so this reads the namespace that the test runs in."""
+    argv = ["ip", "-j", "-d", "link"]
+    shown = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+    links = {link["name"]: link for link in _core.links()}
+    assert set(links) == {link["ifname"] for link in shown}
+    for link in shown:  # where the two are equal ip shows one
+        own = links[link["ifname"]]
+        differs = own["perm_mac"] != own["mac"]
+        assert link.get("permaddr") == (own["perm_mac"] if differs else None)
+
+
+def test_every_key_is_a_field_of_the_model() -> None:
+    def names(model: type) -> set[str]:
+        return {field.name for field in dataclasses.fields(model)}
+
+    (lo,) = _core.links("lo", detail=True)
+    assert set(lo) == names(Link)
+    assert set(lo["addresses"][0]) == names(Address)
+    assert set(lo["counters"]) == names(Counters)
+    assert set(lo["detail"]) == names(LinkDetail)
 
 
 def test_the_sysfs_of_another_namespace_is_not_believed() -> None:
