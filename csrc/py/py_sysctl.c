@@ -71,7 +71,11 @@ static PyObject *read_keys(PyObject *mod, PyObject *held, const char **keys, siz
     int r;
 
     for (size_t i = 0; i < n; i++) {
-        keys[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(held, (Py_ssize_t)i), NULL);
+        Py_ssize_t length = 0;
+
+        keys[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(held, (Py_ssize_t)i), &length);
+        if (keys[i] && strlen(keys[i]) != (size_t)length)
+            return py_raise_usage(mod, "a sysctl key contains a zero byte");
         if (!keys[i])
             return NULL;
     }

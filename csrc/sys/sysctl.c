@@ -11,6 +11,8 @@
 
 #include "base/file.h"
 
+#define SHORT_VALUE 256
+
 /* The path below /proc/sys. Whichever of '.' and '/' comes first separates the parts; the other is
  * part of a name, swapped (sysctl.d(5)): net.ipv4.conf.eth0/1.rp_filter is conf/eth0.1/rp_filter.
  */
@@ -57,37 +59,58 @@ static bool in_first_netns(int root)
     return faccessat(root, "net/core/netdev_max_backlog", F_OK, 0) == 0;
 }
 
-/* Only net/ is ever per network namespace. Another namespace than the first shows its own keys, and
- * of the host's some as read-only (kernels after 6.1); in the first the two cannot be told apart.
- */
-static enum ptn_sysctl_scope scope_of(const char *path, bool present, mode_t mode, bool first)
+/* Another network namespace than the first shows its own keys, and some of the host's as read-only:
+ * in net/core nothing else is (kernels after 6.1), elsewhere counters such as nf_conntrack_count
+ * are, which it has of its own. In the first the two cannot be told apart. */
+static enum ptn_sysctl_scope scope_of(int root, const char *path, bool writable, bool first)
 {
+    struct stat st;
+
     if (strncmp(path, "net/", 4) != 0)
         return PTN_SYSCTL_HOST;
-    if (first || !present)
+    if (first || (!writable && fstatat(root, path, &st, 0) < 0))
         return PTN_SYSCTL_UNKNOWN;
-    return mode & S_IWUSR ? PTN_SYSCTL_NAMESPACE : PTN_SYSCTL_HOST;
+    if (writable || st.st_mode & S_IWUSR)
+        return PTN_SYSCTL_NAMESPACE;
+    return strncmp(path, "net/core/", 9) == 0 ? PTN_SYSCTL_HOST : PTN_SYSCTL_UNKNOWN;
+}
+
+/* By descriptor, which saves walking the path; before Linux 5.8 libc refuses that. */
+static bool may_write(int root, const char *path, int fd)
+{
+    if (fd >= 0 && faccessat(fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
+        return true;
+    return (fd < 0 || errno == EINVAL) && faccessat(root, path, W_OK, AT_EACCESS) == 0;
+}
+
+/* The kernel gives a value in one read and ends it there; it clears as many bytes as are asked for,
+ * so the long read is the exception. Bytes read, or -errno. */
+static ssize_t read_value(int fd, char buf[static PTN_SYSCTL_VALUE])
+{
+    ssize_t n = pread(fd, buf, SHORT_VALUE, 0);
+
+    if (n == SHORT_VALUE)
+        n = pread(fd, buf, PTN_SYSCTL_VALUE, 0);
+    if (n < 0)
+        return -errno;
+    return n == PTN_SYSCTL_VALUE ? -EFBIG : n;
 }
 
 static int read_key(int root, const char *path, bool readonly, bool first, char *buf,
                     struct ptn_sysctl *row, struct ptn_err *err)
 {
-    struct stat st = {0};
-    ssize_t n = ptn_file_read(root, path, buf, PTN_SYSCTL_VALUE, NULL);
-    bool present = fstatat(root, path, &st, 0) == 0;
+    ptn_auto(ptn_closep) int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -errno : read_value(fd, buf);
 
-    row->scope = scope_of(path, present, st.st_mode, first);
-    row->writable = -1;
-    if (present)
-        row->writable =
-            !readonly && (st.st_mode & 0222) && faccessat(root, path, W_OK, AT_EACCESS) == 0;
+    row->writable = n == -ENOENT ? -1 : !readonly && may_write(root, path, fd);
+    row->scope = scope_of(root, path, row->writable > 0, first);
     if (n < 0) {
         row->err_no = (int32_t)-n;
         return 0;
     }
     while (n > 0 && buf[n - 1] == '\n')
-        buf[--n] = 0;
-    row->value = strdup(buf);
+        n--;
+    row->value = strndup(buf, (size_t)n);
     return row->value ? 0 : ptn_err_memory(err, "read sysctls");
 }
 

@@ -10,7 +10,7 @@
 #include "base/err.h"
 
 #define PTN_SYSCTL_KEY   256
-#define PTN_SYSCTL_VALUE 4096
+#define PTN_SYSCTL_VALUE 65536 /* ip_local_reserved_ports may list thousands */
 
 enum ptn_sysctl_scope {
     PTN_SYSCTL_UNKNOWN,

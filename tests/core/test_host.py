@@ -56,6 +56,34 @@ def test_scope_and_writability_in_a_namespace() -> None:
     assert low[0]["writable"] is False
 
 
+def test_a_counter_that_is_only_read_is_not_called_the_hosts() -> None:
+    """nf_conntrack_count is read-only everywhere, yet each namespace has its own."""
+    with netns() as space:
+        space.run(
+            "nft", "add table inet t; add chain inet t c { type filter hook input priority 0; }"
+        )
+        space.run("nft", "add rule inet t c ct state new accept")
+        (row,) = space.python("core.sysctl(['net.netfilter.nf_conntrack_count'])")
+    assert (row["type"], row["writable"], row["scope"]) == ("int", False, "unknown")
+
+
+def test_a_long_value_is_whole() -> None:
+    ports = ",".join(str(port) for port in range(20001, 40000, 2))
+    with netns() as space:
+        (row,) = space.python(
+            "core.sysctl(['net.ipv4.ip_local_reserved_ports'])",
+            prelude="import pathlib; pathlib.Path("
+            f"'/proc/sys/net/ipv4/ip_local_reserved_ports').write_text('{ports}')",
+        )
+    assert row["value"] == ports
+    assert len(ports) > 50_000
+
+
+def test_a_zero_byte_ends_no_key() -> None:
+    with pytest.raises(UsageError, match="zero byte"):
+        _core.sysctl(["net.core.somaxconn\0x"])
+
+
 @pytest.mark.parametrize("key", ["", "..", "a..b", "/net/core", "net/../../etc/passwd", "x" * 300])
 def test_a_text_that_is_no_key_is_refused(key: str) -> None:
     with pytest.raises(UsageError, match="sysctl key"):
