@@ -75,7 +75,7 @@ def test_a_job_from_a_file_is_judged(id: str, tmp_path: Path) -> None:
     path.write_text(json.dumps(codec.dump(FAULTS[id]())))
     expected = 1 if registry.get(id).severity == "error" else 0
     assert main(["--from", str(path), "--json"]) == expected
-    assert main(["--from", str(path), "--fail-on", "warning"]) == 1
+    assert main(["--from", str(path), "--fail-on", registry.get(id).severity]) == 1
 
 
 def test_a_finding_makes_the_exit_code(tmp_path: Path) -> None:
