@@ -50,19 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verb not in VERBS:
         print(f"ptnet: unknown verb {verb}; see ptnet --help", file=sys.stderr)
         return 2
-    if verb == "run":
-        from ptnet.run import main as command
-    else:
-        command = importlib.import_module(f"ptnet.commands.{verb}").main
-    return _end(verb, command, rest)
+    return _end(verb, rest)
 
 
-def _end(verb: str, command: object, rest: list[str]) -> int:
+def _end(verb: str, rest: list[str]) -> int:
     from ptnet.errors import PtnetError, UsageError
 
-    assert callable(command)
+    module = "ptnet.run" if verb == "run" else f"ptnet.commands.{verb}"
     try:
-        code = int(command(rest))
+        code = int(importlib.import_module(module).main(rest))
         sys.stdout.flush()
         return code
     except UsageError as error:
@@ -71,9 +67,14 @@ def _end(verb: str, command: object, rest: list[str]) -> int:
     except PtnetError as error:
         print(f"ptnet {verb}: {error}", file=sys.stderr)
         return 3
-    except BrokenPipeError:
+    except OSError as error:
+        if verb == "run":
+            raise  # it may be the job's own, and its launcher's exit code counts
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):
+            return 0
+        print(f"ptnet {verb}: {error}", file=sys.stderr)
+        return 3
     except KeyboardInterrupt:
         if verb == "run" and sys.modules.get("torch.distributed.run"):
             raise

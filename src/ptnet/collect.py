@@ -274,7 +274,7 @@ def load(path: str) -> Snapshot | Job:
                 data = json.load(file)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON: {error}") from error
     kind = str(data.get("schema", "")) if isinstance(data, dict) else ""
     try:

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from netns import environment
-from unit.jobs import FAULTS, ranks
+from unit.jobs import FAULTS, card, job, rank, ranks, reach, resolution
 
 from ptnet import checks, codec
 from ptnet.checks import registry
+from ptnet.commands.output import put_table
 from ptnet.report import text
 
 PTNET = [sys.executable, "-m", "ptnet"]
@@ -75,7 +76,7 @@ def test_a_job_from_a_file_is_judged(id: str, tmp_path: Path) -> None:
     path.write_text(json.dumps(codec.dump(FAULTS[id]())))
     expected = 1 if registry.get(id).severity == "error" else 0
     assert main(["--from", str(path), "--json"]) == expected
-    assert main(["--from", str(path), "--fail-on", "warning"]) == 1
+    assert main(["--from", str(path), "--fail-on", registry.get(id).severity]) == 1
 
 
 def test_a_finding_makes_the_exit_code(tmp_path: Path) -> None:
@@ -130,7 +131,11 @@ def test_help_and_version_load_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["links"], ["ports"], ["route", "127.0.0.1"], ["explain"], ["check"]]
+    "words",
+    [
+        *(["links"], ["ports"], ["route", "127.0.0.1"], ["explain"], ["check"]),
+        *(["explain", id] for id in ("launch-invalid", "master-loopback", "hostname-loopback")),
+    ],
 )
 def test_piped_output_fits_80_columns(words: list[str]) -> None:
     for line in ptnet(*words).stdout.splitlines():
@@ -147,6 +152,83 @@ def test_a_report_fits_80_columns_and_starts_with_the_verdict(id: str) -> None:
         assert len(line) <= 80 or line.lstrip().startswith(("$", "#", "undo:")), line
     assert any("fix:" in line for line in lines)
     assert f"    more: ptnet explain {id}" in lines
+
+
+def test_a_fault_of_many_nodes_is_shown_three_times() -> None:
+    lost = reach("unresolved", resolution=resolution(error="no-such-name"))
+    cards = [card(rank(n, f"n{n}"), f"n{n}", pid=n, reach=lost) for n in range(64)]
+    shown = text.render(checks.judge(job(*cards)))
+    assert shown.startswith("ptnet: FAIL: 64 errors (64 nodes)\n")
+    assert shown.count("error  master-unresolved") == 3
+    assert "\n    and 61 more like these on n3, n4, n5, n6, n7, n8, n9, n10 and 53 more" in shown
+    shown = text.render(checks.judge(job(*cards[:4])))
+    assert "\n    and 1 more like this on n3" in shown
+
+
+def test_skipped_checks_are_shown_with_the_reason_of_each() -> None:
+    one = ranks()
+    one.cards[1].reach = None
+    one.complete = False
+    shown = " ".join(text.render(checks.judge(one)).split())
+    assert "12 checks (nodeb has not tried to reach the master)" in shown
+    assert "rank-duplicate, world-size-mismatch, master-mismatch (not all participants" in shown
+
+
+def test_names_from_elsewhere_do_not_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = FAULTS["master-timeout"]()
+    one.cards[1].node = "no\033[2Jde\udcff"
+    assert "no?[2Jde?" in text.render(checks.judge(one))
+    put_table(("command",), [("[kworker]",), ("[/x]",), ("a\033[2Jb",), ("two\nlines",)])
+    cells = [line.strip() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert cells == ["[kworker]", "[/x]", "a?[2Jb", "two", "lines"]
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colour_is_for_terminals(no_color: str, coloured: bool, tmp_path: Path) -> None:
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(codec.dump(FAULTS["master-timeout"]())))
+    words = [*PTNET, "check", "--from", str(path)]
+    ours, theirs = os.openpty()
+    env = {**environment(), "NO_COLOR": no_color}
+    done = subprocess.run(words, stdout=theirs, env=env, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert done.returncode == 1
+    assert ("ptnet: \033[1;31mFAIL\033[0m: 1 error" in shown) is coloured
+    assert ("\n\033[1;31merror\033[0m  master-timeout" in shown) is coloured
+    assert "\033" not in ptnet(*words[3:]).stdout
+
+
+def test_a_full_disk_is_one_line() -> None:
+    for words in (["links"], ["links", "--json"], ["check"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [*PTNET, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=environment()
+            )
+        assert done.returncode == 3
+        assert done.stderr == f"ptnet {words[0]}: [Errno 28] No space left on device\n"
+
+
+def test_what_breaks_in_a_job_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptnet import cli, run
+
+    def broken(words: list[str]) -> int:
+        raise BrokenPipeError("a worker's pipe")
+
+    monkeypatch.setattr(run, "main", broken)
+    with pytest.raises(BrokenPipeError):
+        cli.main(["run", "--", "torchrun", "train.py"])
+
+
+def test_a_file_that_is_nested_without_end_is_no_job(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000)
+    done = ptnet("check", "--from", str(path))
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert str(path) in done.stderr
 
 
 def test_a_healthy_report_is_one_line() -> None:

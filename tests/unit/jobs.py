@@ -154,8 +154,14 @@ def _left() -> Job:
 def _nameless() -> Job:
     made = agents()
     for one in made.snapshots:
-        one.launch = agent(None, backend="c10d")
+        one.launch = agent(None, backend="c10d", master_addr="10.77.0.1")
         one.names = names(one.node, resolution(error="no-such-name"))
+    return made
+
+
+def _loopback_names() -> Job:
+    made = ranks()
+    made.snapshots[0].names = names("nodea", Resolution("nodea", [Resolved("127.0.1.1", "inet")]))
     return made
 
 
@@ -189,6 +195,7 @@ FAULTS: dict[str, Callable[[], Job]] = {
         )
     ),
     "own-name-unresolved": _nameless,
+    "hostname-loopback": _loopback_names,
 }
 """For every check a job that has its fault."""
 
@@ -204,5 +211,7 @@ WORDS = {
     "launch-invalid": ("MASTER_PORT", "70000", "1 to 65535"),
     "launch-incomplete": ("MASTER_ADDR",),
     "launcher-conflict": ("WORLD_SIZE=2", "SLURM_NTASKS=4"),
+    "own-name-unresolved": ("c10d rendezvous will raise",),
+    "hostname-loopback": ("127.0.1.1 on nodea", "Gloo"),
 }
 """What the sentence must contain."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ptnet.checks._words import nodes, ranks
+from ptnet.checks.registry import check
 from ptnet.model import Evidence, Finding, Fix, Job, RankCard, Reach
 
 SEEN = "connect to the endpoint"
+
+endpoint_check = partial(check, needs=("reach",), early=True)
+"""Register a check of how participants got to the endpoint."""
 
 
 def outcomes(job: Job, *wanted: str) -> Iterator[tuple[RankCard, Reach]]:

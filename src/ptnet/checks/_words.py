@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ptnet.model import Launch, RankCard
 
 
@@ -53,6 +55,23 @@ def rank_option(launch: Launch) -> str:
     field = "node_rank" if launch.unit == "node" else "rank"
     fallback = "--node-rank" if launch.unit == "node" else "RANK"
     return launch.sources.get(field, fallback)
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """`1-3, 7`: numbers by their runs, at most eight of these."""
+    runs: list[list[int]] = []
+    for n in sorted(set(numbers)):
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return listed([f"{a}" if a == b else f"{a}-{b}" for a, b in runs])
+
+
+def listed(words: Sequence[str], most: int = 8) -> str:
+    """`a, b, c and 61 more`."""
+    rest = len(words) - most
+    return ", ".join(words[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def plural(n: int, noun: str) -> str:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptnet.checks._reached import SEEN, at, finding, outcomes
+from ptnet.checks._hosts import asked, loopback_line, without
+from ptnet.checks._reached import SEEN, at, endpoint_check, finding, outcomes
 from ptnet.checks._words import master_option, port_option, who
-from ptnet.checks.registry import check
-from ptnet.model import Evidence, Finding, Fix, HostsEntry, Job
+from ptnet.model import Evidence, Finding, Fix, Job
 
 
-def _hosts_line(job: Job, node: str, name: str) -> HostsEntry | None:
-    snapshot = next((s for s in job.snapshots if s.node == node), None)
-    entries = snapshot.names.hosts if snapshot and snapshot.names else []
-    return next((e for e in entries if name in e.names), None)
-
-
-@check("master-unresolved", title="The master's name does not resolve", family="F03", early=True)
+@endpoint_check("master-unresolved", title="The master's name does not resolve", family="F03")
 def master_unresolved(job: Job) -> Iterator[Finding]:
     """What it looks at
         getaddrinfo of the rendezvous host on each node, repeated for 5 s (for launchers whose names
@@ -42,19 +36,24 @@ def master_unresolved(job: Job) -> Iterator[Finding]:
             "master-unresolved",
             card,
             f"{who(card)} cannot resolve the master's name {reach.host}: {why}.",
-            Evidence("getaddrinfo", (r.error if r else None) or "failed", "an address", option),
+            Evidence(
+                "getaddrinfo",
+                (r.error if r else None) or "failed",
+                "an address",
+                asked(job, card.node),
+            ),
             Fix(f"correct {option}, or give the master's address in its place"),
             Fix(
-                f"or add the name on {card.node}",
-                ["getent", "hosts", reach.host],
-                "/etc/hosts",
+                f"or add a line “ADDRESS {reach.host}” to /etc/hosts on {card.node}",
+                file="/etc/hosts",
                 needs_root=True,
             ),
         )
 
 
-@check("master-port-busy", title="The master's port is held by another program", family="F04",
-       early=True)  # fmt: skip
+@endpoint_check(
+    "master-port-busy", title="The master's port is held by another program", family="F04"
+)
 def master_port_busy(job: Job) -> Iterator[Finding]:
     """What it looks at
         The listeners of the node that must serve the rendezvous store, and their owner.
@@ -90,8 +89,9 @@ def master_port_busy(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-port-not-permitted", title="The master's port needs a privilege", family="F04",
-       early=True)  # fmt: skip
+@endpoint_check(
+    "master-port-not-permitted", title="The master's port needs a privilege", family="F04"
+)
 def master_port_not_permitted(job: Job) -> Iterator[Finding]:
     """What it looks at
         The errno of the bind to the rendezvous port.
@@ -119,8 +119,9 @@ def master_port_not_permitted(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-not-a-store", title="Something else answers on the master's port", family="F04",
-       early=True)  # fmt: skip
+@endpoint_check(
+    "master-not-a-store", title="Something else answers on the master's port", family="F04"
+)
 def master_not_a_store(job: Job) -> Iterator[Finding]:
     """What it looks at
         The answer to the greeting of a c10d store (VALIDATE and PING) at the rendezvous endpoint.
@@ -155,8 +156,9 @@ def master_not_a_store(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-loopback", title="The master's name leads to this host itself", family="F03",
-       early=True)  # fmt: skip
+@endpoint_check(
+    "master-loopback", title="The master's name leads to this host itself", family="F03"
+)
 def master_loopback(job: Job) -> Iterator[Finding]:
     """What it looks at
         The addresses of the rendezvous host on every node that is not the master.
@@ -178,20 +180,11 @@ def master_loopback(job: Job) -> Iterator[Finding]:
     """
     for card, reach in outcomes(job, "loopback"):
         address = reach.resolution.addresses[0].address if reach.resolution else "loopback"
-        line = _hosts_line(job, card.node, reach.host)
+        line = loopback_line(job, card.node, reach.host)
         where = f"/etc/hosts line {line.line}" if line else master_option(card.launch)
         fixes = [Fix(f"give the master's own address with {master_option(card.launch)}")]
         if line:
-            fixes.insert(
-                0,
-                Fix(
-                    f"take {reach.host} out of line {line.line} of /etc/hosts on {card.node}",
-                    ["sed", "-i.bak", rf"{line.line}s/\b{reach.host}\b//", "/etc/hosts"],
-                    "/etc/hosts",
-                    needs_root=True,
-                    undo=["mv", "/etc/hosts.bak", "/etc/hosts"],
-                ),
-            )
+            fixes.insert(0, without(reach.host, line, card.node))
         yield finding(
             "master-loopback",
             card,
@@ -202,7 +195,7 @@ def master_loopback(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-not-local", title="Rank 0 does not run on the master", family="F07", early=True)
+@endpoint_check("master-not-local", title="Rank 0 does not run on the master", family="F07")
 def master_not_local(job: Job) -> Iterator[Finding]:
     """What it looks at
         Whether the master's address belongs to the host of rank 0, or leads to its store.
@@ -235,8 +228,9 @@ def master_not_local(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-without-rank-0", title="The master's host was given another rank", family="F07",
-       early=True)  # fmt: skip
+@endpoint_check(
+    "master-without-rank-0", title="The master's host was given another rank", family="F07"
+)
 def master_without_rank_0(job: Job) -> Iterator[Finding]:
     """What it looks at
         The rank of the process on the host that the master's address names, when nothing listens
@@ -265,7 +259,7 @@ def master_without_rank_0(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("store-failed", title="torch could not open or join the store", family="F07", early=True)
+@endpoint_check("store-failed", title="torch could not open or join the store", family="F07")
 def store_failed(job: Job) -> Iterator[Finding]:
     """What it looks at
         What torch's TCPStore said when neither the name nor the connection was at fault.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptnet.checks._reached import SEEN, at, finding, outcomes
+from ptnet.checks._reached import SEEN, at, endpoint_check, finding, outcomes
 from ptnet.checks._words import master_option, who
-from ptnet.checks.registry import check
 from ptnet.model import Evidence, Finding, Fix, Job
 
 
-@check("master-refused", title="Nothing listens on the master's port", family="F07", early=True)
+@endpoint_check("master-refused", title="Nothing listens on the master's port", family="F07")
 def master_refused(job: Job) -> Iterator[Finding]:
     """What it looks at
         Connections to the rendezvous endpoint that were refused until the deadline.
@@ -42,7 +41,7 @@ def master_refused(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-unreachable", title="The network has no way to the master", family="F05", early=True)
+@endpoint_check("master-unreachable", title="The network has no way to the master", family="F05")
 def master_unreachable(job: Job) -> Iterator[Finding]:
     """What it looks at
         Connections to the rendezvous endpoint that ended with “no route to host” or “network
@@ -83,9 +82,7 @@ def master_unreachable(job: Job) -> Iterator[Finding]:
         )
 
 
-@check(
-    "master-prohibited", title="A filter forbids the way to the master", family="F05", early=True
-)
+@endpoint_check("master-prohibited", title="A filter forbids the way to the master", family="F05")
 def master_prohibited(job: Job) -> Iterator[Finding]:
     """What it looks at
         Connections to the rendezvous endpoint that a filter answered: ICMP “administratively
@@ -113,7 +110,7 @@ def master_prohibited(job: Job) -> Iterator[Finding]:
         )
 
 
-@check("master-timeout", title="Packets to the master are dropped", family="F05", early=True)
+@endpoint_check("master-timeout", title="Packets to the master are dropped", family="F05")
 def master_timeout(job: Job) -> Iterator[Finding]:
     """What it looks at
         Connections to the rendezvous endpoint that timed out three times, 2.2 s each.

@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ptnet.checks._words import is_loopback, kind, nodes, number, plural, rank_option, ranks, who
+from ptnet.checks._words import (
+    is_loopback,
+    kind,
+    listed,
+    nodes,
+    number,
+    plural,
+    rank_option,
+    ranks,
+    spans,
+    who,
+)
 from ptnet.checks.registry import check, missing
 from ptnet.model import Evidence, Finding, Fix, Job, Launch, RankCard
 
 
-@check("rank-duplicate", title="A rank is given twice", family="F07", early=True)
+@check(
+    "rank-duplicate", title="A rank is given twice", family="F07", needs=("everybody",), early=True
+)
 def rank_duplicate(job: Job) -> Iterator[Finding]:
     """What it looks at
         The ranks (or node ranks, in front of torchrun) of all participants.
@@ -36,7 +49,7 @@ def rank_duplicate(job: Job) -> Iterator[Finding]:
     for n, cards in sorted(by_rank.items()):
         if len(cards) < 2:
             continue
-        given = " and ".join(f"{c.node} (pid {c.pid})" for c in cards[:4])
+        given = listed([f"{c.node} (pid {c.pid})" for c in cards], 4)
         launch = cards[0].launch
         yield Finding(
             "rank-duplicate",
@@ -49,14 +62,16 @@ def rank_duplicate(job: Job) -> Iterator[Finding]:
         )
 
 
-def _size(launch: Launch) -> str:
-    if launch.unit == "rank":
-        return str(launch.world_size)
-    return str(launch.nnodes) + (f":{launch.nnodes_max}" if launch.nnodes_max else "")
+def _size(launch: Launch) -> str | None:
+    size = launch.world_size if launch.unit == "rank" else launch.nnodes
+    if size is None:
+        return None
+    most = launch.nnodes_max if launch.unit == "node" else None
+    return f"{size}:{most}" if most else str(size)
 
 
 @check("world-size-mismatch", title="The participants expect different world sizes", family="F07",
-       early=True)  # fmt: skip
+       needs=("everybody",), early=True)  # fmt: skip
 def world_size_mismatch(job: Job) -> Iterator[Finding]:
     """What it looks at
         WORLD_SIZE of all ranks, or --nnodes of all nodes.
@@ -75,14 +90,15 @@ def world_size_mismatch(job: Job) -> Iterator[Finding]:
     """
     by_size: dict[str, list[RankCard]] = defaultdict(list)
     for card in job.cards:
-        if card.launch.world_size is not None or card.launch.nnodes is not None:
-            by_size[_size(card.launch)].append(card)
+        size = _size(card.launch)
+        if size is not None:
+            by_size[size].append(card)
     if len(by_size) < 2:
         return
     node = job.cards[0].launch.unit == "node"
     what = "number of nodes" if node else "world size"
     option = "--nnodes" if node else "WORLD_SIZE"
-    parts = [f"{size} on {', '.join(nodes(*cards)[:4])}" for size, cards in sorted(by_size.items())]
+    parts = [f"{size} on {listed(nodes(*cards), 4)}" for size, cards in sorted(by_size.items())]
     everyone = [c for cards in by_size.values() for c in cards]
     yield Finding(
         "world-size-mismatch",
@@ -96,7 +112,7 @@ def world_size_mismatch(job: Job) -> Iterator[Finding]:
 
 
 @check("master-mismatch", title="The participants were given different masters", family="F07",
-       severity="warning", early=True)  # fmt: skip
+       severity="warning", needs=("everybody",), early=True)  # fmt: skip
 def master_mismatch(job: Job) -> Iterator[Finding]:
     """What it looks at
         The master's address and port as each participant was given them.
@@ -120,7 +136,7 @@ def master_mismatch(job: Job) -> Iterator[Finding]:
             by_master[f"{card.launch.master_addr}:{card.launch.master_port}"].append(card)
     if len(by_master) < 2:
         return
-    parts = [f"{m} on {', '.join(nodes(*cards)[:4])}" for m, cards in sorted(by_master.items())]
+    parts = [f"{m} on {listed(nodes(*cards), 4)}" for m, cards in sorted(by_master.items())]
     everyone = [c for cards in by_master.values() for c in cards]
     yield Finding(
         "master-mismatch",
@@ -155,11 +171,11 @@ def ranks_missing(job: Job) -> Iterator[Finding]:
     absent = missing(job)
     if not absent or job.expected is None:
         return
-    unit = "node" if absent[0].unit == "node" else "rank"
-    here = ", ".join(who(c) for c in job.cards[:8]) or "nobody"
+    unit = absent[0].unit
+    here = listed([who(c) for c in job.cards]) or "nobody"
     known = [m.rank for m in absent if m.rank is not None]
     word = "node rank" if unit == "node" else "rank"
-    names = f"{word} {', '.join(str(n) for n in known[:16])}" if known else ""
+    names = f"{word if len(known) == 1 else word + 's'} {spans(known)}" if known else ""
     lead = names or plural(len(absent), unit)
     hint = ""
     if job.other_worlds:

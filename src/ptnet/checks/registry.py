@@ -34,9 +34,11 @@ class Check:
     severity: str
     """The worst that it reports."""
     needs: tuple[str, ...]
-    """Parts of a Snapshot that must be there, or `everybody`: all participants have come."""
+    """Parts of a Snapshot that must be there; `reach`: every participant that was given a master
+    has tried to get to it; `everybody`: all participants have come."""
     early: bool
-    """May it be judged while participants are still arriving."""
+    """May it be judged while participants are still arriving. With `everybody` in `needs` it finds
+    faults among those that are here, and passes only when all are."""
     function: Function
 
     @property
@@ -103,24 +105,40 @@ def get(id: str) -> Check:
 
 
 def _lacking(needs: Iterable[str], job: Job) -> str | None:
-    """Why a check cannot be asked, or None."""
-    for need in needs:
-        if need == "everybody":
-            if not job.complete:
-                return "not all participants have come"
-            continue
-        for snapshot in job.snapshots:
-            if getattr(snapshot, need) in (None, []):
-                reasons = [gap.reason for gap in snapshot.gaps if gap.fact.split(".")[0] == need]
-                if reasons or getattr(snapshot, need) is None:
-                    return f"{need} of {snapshot.node}: {reasons[0] if reasons else 'unknown'}"
-        if not job.snapshots:
-            return f"{need}: no snapshot of any node"
+    """Why silence of a check means nothing, or None."""
+    if not job.snapshots and not job.cards:
+        return "nothing is known of any node"
+    asked = {"everybody": _lacks_anybody, "reach": _lacks_reach}
+    reasons = (asked[n](job) if n in asked else _lacks_part(n, job) for n in needs)
+    return next((reason for reason in reasons if reason), None)
+
+
+def _lacks_anybody(job: Job) -> str | None:
+    return None if job.complete else "not all participants have come"
+
+
+def _lacks_reach(job: Job) -> str | None:
+    for card in job.cards:
+        if card.launch.master_addr and card.reach is None:
+            return f"{card.node} has not tried to reach the master"
     return None
 
 
+def _lacks_part(part: str, job: Job) -> str | None:
+    for snapshot in job.snapshots:
+        if getattr(snapshot, part) in (None, []):
+            reasons = [gap.reason for gap in snapshot.gaps if gap.fact.split(".")[0] == part]
+            if reasons or getattr(snapshot, part) is None:
+                return f"{part} of {snapshot.node}: {reasons[0] if reasons else 'unknown'}"
+    return None if job.snapshots else f"{part}: no snapshot of any node"
+
+
 def judge(job: Job, *, only_early: bool = False) -> Report:
-    """Run the checks on a job. `only_early`: those that hold however many are still to come."""
+    """Run the checks on a job. `only_early`: those that hold however many are still to come.
+
+    Each check ends as findings, or passed, skipped or crashed. One whose facts are there for some
+    nodes only is asked all the same: what it finds counts, and its silence is skipped, not passed.
+    """
     report = Report(
         verdict="pass",
         ptnet=VERSION,
@@ -130,22 +148,23 @@ def judge(job: Job, *, only_early: bool = False) -> Report:
         if only_early and not each.early:
             continue
         reason = _lacking(each.needs, job)
-        if reason is not None:
-            report.skipped.append(Skipped(each.id, reason))
-            continue
         try:
-            found = list(each.function(job))
+            waits = "everybody" in each.needs and not each.early and not job.complete
+            found = [] if waits else list(each.function(job))
         except Exception as error:
             report.crashed.append(Skipped(each.id, f"{type(error).__name__}: {error}"))
             continue
-        report.findings += found
-        if not found:
+        if found:
+            report.findings += found
+        elif reason is not None:
+            report.skipped.append(Skipped(each.id, reason))
+        else:
             report.passed.append(each.id)
     report.findings.sort(key=lambda f: SEVERITIES.index(f.severity))
     report.missing = missing(job)
     if any(f.severity == ERROR for f in report.findings):
         report.verdict = "fail"
-    elif report.crashed:
+    elif report.crashed or not (report.passed or report.findings):
         report.verdict = "unknown"
     return report
 
@@ -155,7 +174,7 @@ def missing(job: Job) -> list[Missing]:
     if job.waited_s is None or job.expected is None or len(job.cards) >= job.expected:
         return []
     unit = job.cards[0].launch.unit if job.cards else "rank"
-    here = [c.launch.node_rank if unit == "node" else c.launch.rank for c in job.cards]
+    here = {c.launch.node_rank if unit == "node" else c.launch.rank for c in job.cards}
     absent: list[int | None] = [n for n in range(job.expected) if n not in here]
     if None in here:
         absent = [None] * (job.expected - len(job.cards))

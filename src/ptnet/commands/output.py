@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ptnet.errors import UsageError
 from ptnet.model import SEVERITIES, Report
+from ptnet.report.text import printable
+
+COLOURS = {
+    **{"PASS": "1;32", "FAIL": "1;31", "UNKNOWN": "1;33"},
+    **{"error": "1;31", "warning": "1;33", "note": "1;36", "crash": "1;35"},
+}
+"""SGR codes by word."""
+LEAD = re.compile(
+    r"(?<=\Aptnet: )(?:PASS|FAIL|UNKNOWN)|^(?:error|warning|note|crash)(?=  )", re.MULTILINE
+)
+"""The words that lead a report and its findings."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -44,11 +57,17 @@ def put_json(verb: str, data: dict[str, Any]) -> None:
 
 
 def put_report(verb: str, report: Report, as_json: bool) -> None:
-    """A report, as JSON or for people."""
+    """A report, as JSON or for people; in colour on a terminal, unless NO_COLOR is set."""
     if as_json:
         put_json(verb, report.to_dict())
     else:
-        print(report)
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print(_coloured(str(report)) if colour else report)
+
+
+def _coloured(text: str) -> str:
+    """The verdict and the severities stand out."""
+    return LEAD.sub(lambda m: f"\033[{COLOURS[m[0].strip()]}m{m[0]}\033[0m", text)
 
 
 def exit_code(report: Report, fail_on: str) -> int:
@@ -64,9 +83,14 @@ def put_table(columns: Sequence[str], rows: Iterable[Sequence[str | int | None]]
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
-        table.add_row(*("-" if cell is None else str(cell) for cell in row))
+        table.add_row(*(Text("-" if cell is None else _cell(str(cell))) for cell in row))
     console.print(table)
+
+
+def _cell(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))

@@ -1,31 +1,63 @@
 """A report as plain text: the verdict first, then each finding with what mends it.
 
-The text is equal on all ranks: it holds nothing of the process that prints it.
+The text is equal on all ranks: it holds nothing of the process that prints it. Names come from
+other hosts and from files: what could steer a terminal is shown as `?`.
 """
 
 from __future__ import annotations
 
 import shlex
 import textwrap
+from collections.abc import Iterator
+from itertools import groupby
 
-from ptnet.model import Finding, Fix, Report
+from ptnet.model import Finding, Fix, Report, Skipped
 
 WIDTH = 80
 INDENT = "    "
+ALIKE = 3
+"""Findings of one check that are shown in full."""
 VERDICTS = {"pass": "PASS", "fail": "FAIL", "unknown": "UNKNOWN"}
 
 
 def render(report: Report, width: int = WIDTH) -> str:
     """The report in lines of at most `width` columns."""
     lines = _wrap(f"ptnet: {VERDICTS[report.verdict]}: {_summary(report)}", width, "  ")
-    for finding in report.findings:
-        lines += ["", *_finding(finding, width)]
+    for _, same in groupby(report.findings, lambda f: (f.severity, f.id)):
+        findings = list(same)
+        for finding in findings[:ALIKE]:
+            lines += ["", *_finding(finding, width)]
+        lines += _rest(findings[ALIKE:], width)
     for crashed in report.crashed:
         lines += ["", *_wrap(f"crash  {crashed.check}: {crashed.reason}", width, INDENT)]
-    if report.verdict != "fail" and report.skipped:
-        names = ", ".join(s.check for s in report.skipped)
-        lines += ["", *_wrap(f"skipped: {names}", width, "  ")]
-    return "\n".join(lines)
+    if report.skipped:
+        lines += ["", *_wrap(f"skipped: {'; '.join(_skipped(report.skipped))}", width, "  ")]
+    return "\n".join(map(printable, lines))
+
+
+def printable(text: str) -> str:
+    """The text without anything that a terminal takes for a command."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _rest(findings: list[Finding], width: int) -> list[str]:
+    if not findings:
+        return []
+    nodes = list(dict.fromkeys(node for f in findings for node in f.nodes))
+    where = f" on {', '.join(nodes[:8])}" if nodes else ""
+    more = f" and {len(nodes) - 8} more" if len(nodes) > 8 else ""
+    text = f"{INDENT}and {len(findings)} more like {'this' if len(findings) == 1 else 'these'}"
+    return ["", *_wrap(text + where + more, width, INDENT)]
+
+
+def _skipped(skipped: list[Skipped]) -> Iterator[str]:
+    """By reason; long lists of checks are counted."""
+    reasons: dict[str, list[str]] = {}
+    for one in skipped:
+        reasons.setdefault(one.reason, []).append(one.check)
+    for reason, checks in reasons.items():
+        names = ", ".join(checks) if len(checks) <= ALIKE else f"{len(checks)} checks"
+        yield f"{names} ({reason})"
 
 
 def _summary(report: Report) -> str:
