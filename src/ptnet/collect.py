@@ -171,15 +171,19 @@ def names(timeout_s: float = NAMES_TIMEOUT_S, gaps: list[Gap] | None = None) -> 
     hostname = _core.host_name()
     row = _core.resolve([hostname], timeout_s, reverse=True)[0]
     own = Resolution(**{**row, "addresses": _all(Resolved, row["addresses"])})
-    return Names(hostname=hostname, fqdn=_fqdn(hostname, own), own=own, hosts=hosts, **files)
+    return Names(hostname=hostname, fqdn=_fqdn(hostname, own, hosts), own=own, hosts=hosts, **files)
 
 
-def _fqdn(hostname: str, own: Resolution) -> str:
-    """socket.getfqdn() without its wait: the name of the first address, else the host name. Of the
-    names behind it that function takes the first with a dot; getnameinfo gives the canonical
-    one."""
-    reverse = own.addresses[0].reverse if own.addresses else None
-    return reverse if reverse and "." in reverse else hostname
+def _fqdn(hostname: str, own: Resolution, hosts: list[HostsEntry]) -> str:
+    """socket.getfqdn() without its wait: the first with a dot of the names that the host's first
+    address leads back to, else the first of them, be it `localhost`. getnameinfo gives the first;
+    those behind it stand in the same line of /etc/hosts."""
+    address = own.addresses[0] if own.addresses else None
+    if address is None or not address.reverse:
+        return hostname
+    entry = next((e for e in hosts if e.address == address.address), None)
+    aliases = entry.names if entry and entry.names[0] == address.reverse else []
+    return next((n for n in (address.reverse, *aliases) if "." in n), address.reverse)
 
 
 def links(name: str | None = None, *, detail: bool = False) -> list[Link]:

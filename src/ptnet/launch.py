@@ -12,99 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from ptnet import nodelist
+from ptnet import nodelist, redact
 from ptnet.errors import UsageError
+from ptnet.launchers import LAUNCHERS, TORCH, Environ, Launcher
 from ptnet.model import Conflict, InvalidValue, Launch
-
-Environ = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Launcher:
-    """One row of the table: the variables of a launcher, and how to know it."""
-
-    name: str
-    markers: tuple[str, ...]
-    """It is this launcher when one of them is set."""
-    variables: Mapping[str, tuple[str, ...]]
-    """By field of Launch, the first that is set."""
-    unit: str = "rank"
-
-
-def _of(**variables: str) -> dict[str, tuple[str, ...]]:
-    return {field: tuple(names.split()) for field, names in variables.items()}
-
-
-TORCH = _of(
-    rank="RANK",
-    local_rank="LOCAL_RANK",
-    world_size="WORLD_SIZE",
-    local_world_size="LOCAL_WORLD_SIZE",
-    node_rank="GROUP_RANK NODE_RANK",
-    nnodes="GROUP_WORLD_SIZE",
-)
-NODES = _of(node_rank="RANK", nnodes="WORLD_SIZE", local_world_size="NPROC_PER_NODE")
-
-LAUNCHERS = (
-    Launcher("torchrun", ("TORCHELASTIC_RUN_ID",), TORCH),
-    Launcher(
-        "kubeflow-trainer",
-        ("PET_NNODES",),
-        _of(node_rank="PET_NODE_RANK", nnodes="PET_NNODES", local_world_size="PET_NPROC_PER_NODE"),
-        unit="node",
-    ),
-    Launcher(
-        "sagemaker",
-        ("SM_HOSTS",),
-        _of(local_world_size="SM_NUM_GPUS"),
-        unit="node",
-    ),
-    Launcher("deepspeed", ("CROSS_RANK", "CROSS_SIZE"), _of(
-        rank="RANK",
-        local_rank="LOCAL_RANK",
-        world_size="WORLD_SIZE",
-        local_world_size="LOCAL_SIZE",
-        node_rank="CROSS_RANK",
-        nnodes="CROSS_SIZE",
-    )),
-    Launcher("ray", ("RAY_JOB_ID", "RAY_RAYLET_PID"), TORCH),
-    Launcher("slurm", ("SLURM_PROCID",), _of(
-        rank="SLURM_PROCID",
-        local_rank="SLURM_LOCALID",
-        world_size="SLURM_STEP_NUM_TASKS SLURM_NTASKS",
-        node_rank="SLURM_NODEID",
-        nnodes="SLURM_STEP_NUM_NODES SLURM_NNODES",
-    )),
-    Launcher("openmpi", ("OMPI_COMM_WORLD_RANK",), _of(
-        rank="OMPI_COMM_WORLD_RANK",
-        local_rank="OMPI_COMM_WORLD_LOCAL_RANK",
-        world_size="OMPI_COMM_WORLD_SIZE",
-        local_world_size="OMPI_COMM_WORLD_LOCAL_SIZE",
-    )),
-    Launcher("mvapich2", ("MV2_COMM_WORLD_RANK",), _of(
-        rank="MV2_COMM_WORLD_RANK",
-        local_rank="MV2_COMM_WORLD_LOCAL_RANK",
-        world_size="MV2_COMM_WORLD_SIZE",
-        local_world_size="MV2_COMM_WORLD_LOCAL_SIZE",
-    )),
-    Launcher("lsf", ("JSM_NAMESPACE_RANK",), _of(
-        rank="JSM_NAMESPACE_RANK",
-        local_rank="JSM_NAMESPACE_LOCAL_RANK",
-        world_size="JSM_NAMESPACE_SIZE",
-    )),
-    Launcher("mpich", ("PMI_RANK",), _of(
-        rank="PMI_RANK",
-        local_rank="MPI_LOCALRANKID",
-        world_size="PMI_SIZE",
-        local_world_size="MPI_LOCALNRANKS",
-    )),
-    Launcher("pytorchjob", ("PYTORCHJOB_REPLICA_TYPE", "NPROC_PER_NODE", "PET_RDZV_ENDPOINT"),
-             NODES, unit="node"),
-    Launcher("pmix", ("PMIX_RANK",), _of(rank="PMIX_RANK")),
-    Launcher("variables", ("RANK", "WORLD_SIZE"), TORCH),
-)  # fmt: skip
 
 INTERACTIVE_SLURM = ("bash", "interactive", "zsh", "sh")
 
@@ -130,14 +42,30 @@ def _launcher(environ: Environ) -> Launcher | None:
     for kind in LAUNCHERS:
         if not any(environ.get(marker) for marker in kind.markers):
             continue
-        if kind.name in ("pytorchjob", "kubeflow-trainer", "sagemaker") and "LOCAL_RANK" in environ:
-            continue  # a rank that something started inside of it
-        if kind.name == "slurm" and environ.get("SLURM_JOB_NAME") in INTERACTIVE_SLURM:
-            continue  # a shell of salloc: its process 0 of 1 is the shell itself
+        if kind.unit == "node" and not _is_node(kind, environ):
+            continue
+        if kind.name == "slurm" and not _is_step(environ):
+            continue
         if kind.name in ("ray", "deepspeed") and "RANK" not in environ:
             continue
         return kind
     return None
+
+
+def _is_node(kind: Launcher, environ: Environ) -> bool:
+    if "LOCAL_RANK" in environ:
+        return False  # a rank that something started inside of it
+    if kind.name == "pytorchjob":
+        return bool(environ.get("RANK") or environ.get("PET_RDZV_ENDPOINT"))
+    return kind.name != "kubeflow-trainer" or not environ.get("RANK")
+
+
+def _is_step(environ: Environ) -> bool:
+    """Is this a task of srun: no shell of salloc, and no batch script, which has the job's
+    SLURM_NTASKS but is one process, with none of the step's variables."""
+    if environ.get("SLURM_JOB_NAME") in INTERACTIVE_SLURM:
+        return False
+    return environ["SLURM_PROCID"] != "0" or any(n.startswith("SLURM_STEP") for n in environ)
 
 
 def _read(launch: Launch, environ: Environ, variables: Mapping[str, tuple[str, ...]]) -> None:
@@ -154,29 +82,43 @@ def _read(launch: Launch, environ: Environ, variables: Mapping[str, tuple[str, .
             launch.sources[field] = name
         elif before != value:
             source = launch.sources[field]
-            values = {source: environ[source], name: environ[name]}
+            values = {n: redact.text(environ[n]) for n in (source, name)}
             launch.conflicts.append(Conflict(field, values))
 
 
 def _number(launch: Launch, name: str, text: str) -> int | None:
     """int() as torch does: blanks and a carriage return around it are forgiven."""
     expected = "a number from 0 on"
+    if name == "PET_NNODES" and ":" in text:
+        return _range(launch, name, text)
+    if name.endswith("NPROC_PER_NODE") and text.strip() in ("auto", "gpu", "cpu", "xpu"):
+        return None
     try:
         value = int(text)
     except ValueError:
         value = -1
     if value < 0 or value > 2**31:
         if name not in (bad.variable for bad in launch.invalid):
-            launch.invalid.append(InvalidValue(name, text, expected))
+            launch.invalid.append(InvalidValue(name, redact.text(text), expected))
         return None
     return value
+
+
+def _range(launch: Launch, name: str, text: str) -> int | None:
+    """MIN:MAX nodes of an elastic job."""
+    least, _, most = text.partition(":")
+    if not (least.isdecimal() and most.isdecimal() and 0 < int(least) <= int(most) <= 2**31):
+        launch.invalid.append(InvalidValue(name, redact.text(text), "a number of nodes or MIN:MAX"))
+        return None
+    launch.nnodes_max = int(most) if int(most) != int(least) else None
+    return int(least)
 
 
 def _read_master(launch: Launch, environ: Environ) -> None:
     names = ("MASTER_ADDR", "MASTER_PORT")
     if launch.launcher == "kubeflow-trainer":
         names = ("PET_MASTER_ADDR", "PET_MASTER_PORT")
-    address, port = environ.get(names[0]), environ.get(names[1])
+    address, port = redact.text(environ.get(names[0], "")), environ.get(names[1])
     if address:
         launch.master_addr = address
         launch.sources["master_addr"] = names[0]
@@ -188,11 +130,13 @@ def _read_master(launch: Launch, environ: Environ) -> None:
             number = int(port)
         except ValueError:
             number = -1
-        if 1 <= number <= 65535:
+        alone = launch.world_size == 1  # its store may have any free port
+        if (0 if alone else 1) <= number <= 65535:
             launch.master_port = number
             launch.sources["master_port"] = names[1]
         else:
-            launch.invalid.append(InvalidValue(names[1], port, "a port from 1 to 65535"))
+            expected = "a port from 1 to 65535"
+            launch.invalid.append(InvalidValue(names[1], redact.text(port), expected))
 
 
 def _derive_nodes(launch: Launch) -> None:
@@ -210,7 +154,7 @@ def _check_ranges(launch: Launch) -> None:
     ):
         n, of = getattr(launch, part), getattr(launch, whole)
         if of == 0:
-            source = launch.sources[whole]
+            source = launch.sources.get(whole, whole)
             launch.invalid.append(InvalidValue(source, "0", "a number from 1 on"))
         elif n is not None and of is not None and n >= of:
             source = launch.sources.get(part, part)
@@ -238,9 +182,9 @@ def _slurm(launch: Launch, environ: Environ) -> None:
     if tasks and launch.local_world_size is None:
         try:
             counts = nodelist.tasks_per_node(tasks)
-        except UsageError as error:
-            name = "SLURM_STEP_TASKS_PER_NODE"
-            launch.invalid.append(InvalidValue(name, tasks, str(error)))
+        except UsageError:
+            name, expected = "SLURM_STEP_TASKS_PER_NODE", "counts of tasks such as 2(x3),1"
+            launch.invalid.append(InvalidValue(name, redact.text(tasks), expected))
             return
         node = launch.node_rank or 0
         if node < len(counts):
@@ -266,12 +210,15 @@ def _sagemaker(launch: Launch, environ: Environ) -> None:
     """SM_HOSTS is a JSON list; this node's place in it is its rank."""
     try:
         hosts = json.loads(environ["SM_HOSTS"])
-        launch.nnodes = len(hosts)
-        launch.node_rank = hosts.index(environ.get("SM_CURRENT_HOST"))
-    except (ValueError, AttributeError, TypeError):
+        own = hosts.index(environ.get("SM_CURRENT_HOST")) if isinstance(hosts, list) else -1
+    except (ValueError, RecursionError):
+        own = -1
+    if own < 0:
         expected = "a JSON list of host names that has SM_CURRENT_HOST"
-        launch.invalid.append(InvalidValue("SM_HOSTS", environ["SM_HOSTS"], expected))
+        value = redact.text(environ["SM_HOSTS"])
+        launch.invalid.append(InvalidValue("SM_HOSTS", value, expected))
         return
+    launch.nnodes, launch.node_rank = len(hosts), own
     launch.sources.update(nnodes="SM_HOSTS", node_rank="SM_HOSTS")
 
 

@@ -12,6 +12,7 @@ ORDER = [
     ["errors", "version"],
     ["model"],
     ["codec", "json_schema", "redact"],
+    ["launchers"],
     ["collect", "launch", "nodelist"],
     ["checks"],
     ["board", "dist", "gather", "probes", "reach", "stages", "tune", "waiting"],

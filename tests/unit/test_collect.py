@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from ptnet import _core, codec, collect
 from ptnet.errors import PermissionDenied, UsageError
-from ptnet.model import Job, Snapshot
+from ptnet.model import HostsEntry, Job, Resolution, Resolved, Snapshot
 
 
 def test_a_snapshot_of_this_host_is_whole() -> None:
@@ -51,6 +52,41 @@ def test_a_question_that_fails_is_a_gap(
     assert snapshot.socket_counts is not None
 
 
+def own(*addresses: tuple[str, str | None]) -> Resolution:
+    return Resolution("n1", [Resolved(a, "inet", reverse=name) for a, name in addresses])
+
+
+@pytest.mark.parametrize(
+    ("own", "line", "fqdn"),
+    [
+        (own(("127.0.1.1", "n1.site")), ["n1.site", "n1"], "n1.site"),
+        (own(("127.0.1.1", "n1")), ["n1", "n1.site"], "n1.site"),
+        (own(("127.0.0.1", "localhost")), ["localhost", "n1"], "localhost"),
+        (own(("10.0.0.1", "other")), ["n1", "n1.site"], "other"),
+        (own(("10.0.0.1", None)), ["n1", "n1.site"], "n1"),
+        (own(), ["n1"], "n1"),
+    ],
+)
+def test_the_fqdn_is_getfqdns(
+    own: Resolution, line: list[str], fqdn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = own.addresses[0].address if own.addresses else "10.0.0.1"
+
+    def by_address(_name: str) -> tuple[str, list[str], list[str]]:
+        first = own.addresses[0].reverse if own.addresses else None
+        if first is None:
+            raise socket.herror
+        return first, line[1:] if line[0] == first else [], [address]
+
+    monkeypatch.setattr(socket, "gethostbyaddr", by_address)
+    assert collect._fqdn("n1", own, [HostsEntry(address, line, 1)]) == fqdn
+    assert socket.getfqdn("n1") == fqdn
+
+
+def test_this_hosts_fqdn_is_getfqdns() -> None:
+    assert collect.names().fqdn == socket.getfqdn()
+
+
 def test_route_to_resolves_a_name_first() -> None:
     route = collect.route_to("localhost")
     assert (route.target, route.interface, route.error) == ("localhost", "lo", None)
@@ -76,7 +112,12 @@ def test_a_job_loads_by_its_schema(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("{", "not JSON"), ("[]", "neither a snapshot"), ('{"schema": "x/1"}', "x/1")],
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "neither a snapshot"),
+        ('{"schema": "x/1"}', "x/1"),
+    ],
 )
 def test_a_file_that_is_neither_is_named(text: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.json"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptnet import launch
+from ptnet import codec, launch, redact
+from ptnet.launchers import LAUNCHERS
 from ptnet.model import Launch
 
 MASTER = {"MASTER_ADDR": "nodea", "MASTER_PORT": "29500"}
@@ -175,17 +176,101 @@ def test_blanks_around_a_number_are_forgiven_as_torch_does() -> None:
     assert (found.rank, found.invalid) == (3, [])
 
 
+def test_the_inner_launcher_is_the_one_that_counts_ranks() -> None:
+    # mpirun starts one daemon a node as a Slurm step, and the ranks inherit its variables.
+    daemon = {**SRUN, "SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "4", "SLURM_LOCALID": "0"}
+    for environ, name in [
+        ({**daemon, **MPIRUN}, "openmpi"),
+        ({**daemon, "PMI_RANK": "3", "PMI_SIZE": "8", "MPI_LOCALRANKID": "1"}, "mpich"),
+        ({**daemon, **TORCHRUN}, "torchrun"),
+        ({**MPIRUN, "JSM_NAMESPACE_RANK": "3", "JSM_NAMESPACE_SIZE": "8"}, "lsf"),
+    ]:
+        found = launch.detect(environ)
+        assert (found.launcher, found.rank, found.world_size) == (name, 3, 8)
+        assert found.conflicts == []
+    # srun --mpi=pmi2 sets PMI_RANK too, and is srun.
+    assert launch.detect({**SRUN, "PMI_RANK": "3", "PMI_SIZE": "8"}).launcher == "slurm"
+
+
+def test_a_batch_script_is_one_process() -> None:
+    script = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "7"}
+    assert launch.detect(script).launcher == "none"
+    assert launch.detect({**script, **PLAIN}).launcher == "variables"
+    assert launch.detect({**script, "SLURM_STEP_ID": "0"}).launcher == "slurm"
+
+
+def test_a_pytorchjobs_rank_counts_pods_whatever_else_it_sets() -> None:
+    pod = {"RANK": "1", "WORLD_SIZE": "2", **MASTER}
+    for more in ({"PET_NPROC_PER_NODE": "auto"}, {"PET_NPROC_PER_NODE": "8", "PET_NODE_RANK": "1"}):
+        found = launch.detect({**pod, **more})
+        assert (found.launcher, found.unit, found.rank) == ("pytorchjob", "node", None)
+        assert (found.node_rank, found.nnodes, found.master_addr) == (1, 2, "nodea")
+        assert found.invalid == []
+
+
+@pytest.mark.parametrize(
+    ("nnodes", "least", "most", "invalid"),
+    [
+        ("1:3", 1, 3, []),
+        ("2:2", 2, None, []),
+        ("3:1", None, None, ["PET_NNODES"]),
+        ("1:x", None, None, ["PET_NNODES"]),
+        ("0:2", None, None, ["PET_NNODES"]),
+    ],
+)
+def test_an_elastic_job_says_how_few_and_how_many(
+    nnodes: str, least: int | None, most: int | None, invalid: list[str]
+) -> None:
+    found = launch.detect({"PET_NODE_RANK": "0", "PET_NNODES": nnodes})
+    assert (found.nnodes, found.nnodes_max) == (least, most)
+    assert [i.variable for i in found.invalid] == invalid
+
+
+@pytest.mark.parametrize("hosts", ["[]", "5", '"a"', '{"a": 1}', "[" * 100_000, '["b"]', ""])
+def test_a_list_of_hosts_without_this_one_is_named(hosts: str) -> None:
+    found = launch.detect({"SM_HOSTS": hosts or "x", "SM_CURRENT_HOST": "a"})
+    assert (found.node_rank, found.nnodes) == (None, None)
+    assert [i.variable for i in found.invalid] == ["SM_HOSTS"]
+
+
+def test_port_zero_is_good_for_one_process() -> None:
+    found = launch.detect({**MASTER, "RANK": "0", "WORLD_SIZE": "1", "MASTER_PORT": "0"})
+    assert (found.master_port, found.invalid) == (0, [])
+
+
+SECRET = "http://ann:hunter2@proxy:3128"
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["RANK", "MASTER_ADDR", "MASTER_PORT", "SM_HOSTS", "PET_NNODES", "SLURM_STEP_TASKS_PER_NODE"],
+)
+def test_no_secret_of_a_value_gone_astray(variable: str) -> None:
+    for environ in (PLAIN, SRUN, {"PET_NODE_RANK": "0"}, {"SM_HOSTS": "[]"}):
+        found = launch.detect({**environ, variable: SECRET})
+        assert "hunter2" not in str(codec.dump(found))
+
+
 NAMES = sorted(
-    {n for k in launch.LAUNCHERS for names in (k.markers, *k.variables.values()) for n in names}
+    {n for k in LAUNCHERS for names in (k.markers, *k.variables.values()) for n in names}
     | {"MASTER_ADDR", "MASTER_PORT", "SM_HOSTS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_JOB_NAME"}
 )
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.dictionaries(
-        st.sampled_from(NAMES), st.text(max_size=8) | st.integers(-9, 99).map(str), max_size=12
-    )
+TEXTS = (
+    st.text(max_size=8)
+    | st.integers(-9, 99).map(str)
+    | st.sampled_from(["[]", '["a"]', "1:2", "auto", "2(x3),1", "n[1-2]", "\udc80"])
 )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(NAMES), TEXTS, max_size=12))
 def test_no_environment_makes_it_raise(environ: dict[str, str]) -> None:
     assert isinstance(launch.detect(environ), Launch)
+
+
+def test_a_snapshot_keeps_every_variable_of_the_table() -> None:
+    for kind in LAUNCHERS:
+        for name in {*kind.markers, *(n for names in kind.variables.values() for n in names)}:
+            assert redact.matters(name), name
