@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 CALLS = 40
-ROUNDS = 4
+ROUNDS = 10
 _libc = ctypes.CDLL(None)
 
 
