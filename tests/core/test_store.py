@@ -7,12 +7,18 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from netns import Netns, deaf_name_server, environment, netns
 
 from ptnet import _core
 from ptnet.errors import UsageError
+
+
+class Quiet(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @contextmanager
@@ -52,6 +58,12 @@ def one_byte(peer: socket.socket) -> None:
     peer.recv(100)
 
 
+def short(peer: socket.socket) -> None:
+    peer.sendall(b"no\n")
+    peer.shutdown(socket.SHUT_WR)
+    peer.recv(100)
+
+
 def echo(peer: socket.socket) -> None:
     peer.sendall(peer.recv(100))
 
@@ -74,7 +86,8 @@ def silent(peer: socket.socket) -> None:
     [
         (http, "not-a-store", "HTTP/1.1 400 Bad Request"),
         (ssh, "not-a-store", "SSH-2.0-OpenSSH_9.2"),
-        (one_byte, "not-a-store", None),
+        (one_byte, "not-a-store", "x"),
+        (short, "not-a-store", "no"),
         (close, "not-a-store", None),
         (reset, "not-a-store", None),
         (silent, "silent", None),
@@ -94,6 +107,32 @@ def test_a_stranger_is_known(
 def test_an_echo_is_no_store() -> None:
     with server(echo) as port:
         assert _core.store_greet("127.0.0.1", port, 2.0, 1.0)["verdict"] == "not-a-store"
+
+
+def test_an_http_server_is_made_to_speak() -> None:
+    """It waits for the end of a line, as many servers do."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as http_server:
+        thread = threading.Thread(target=http_server.serve_forever)
+        thread.start()
+        greeting = _core.store_greet("127.0.0.1", http_server.server_port, 2.0, 10.0)
+        http_server.shutdown()
+        thread.join()
+    assert greeting["verdict"] == "not-a-store"
+    assert "HTML" in greeting["said"]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_connection_with_itself_is_a_refusal(address: str) -> None:
+    """A port of the ephemeral range on which nobody listens may be given to the connection."""
+    ports = "net.ipv4.ip_local_port_range=40000 40000"
+    with netns() as space, netns() as other:
+        for each in (space, other):
+            each.run("sysctl", "-qw", ports)
+        greeting = space.python(f"core.store_greet('{address}', 40000, 1.0, 1.0)")
+        prelude = f"import socket; s = socket.create_connection(('{address}', 40000))"
+        assert other.python("s.getsockname() == s.getpeername()", prelude=prelude)
+    assert (greeting["verdict"], greeting["errno"]) == ("refused", 111)
+    assert (greeting["connect_ms"], greeting["said"]) == (None, None)
 
 
 def test_a_closed_port_refuses() -> None:
