@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -72,3 +73,27 @@ def netns() -> Iterator[Netns]:
         yield space
     finally:
         subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+@contextlib.contextmanager
+def deaf_name_server(space: Netns) -> Iterator[None]:
+    """The space's name server takes every question and answers none."""
+    etc = Path(f"/etc/netns/{space.name}")
+    etc.mkdir(parents=True)
+    (etc / "hosts").write_text("127.0.0.1 localhost\n")
+    (etc / "nsswitch.conf").write_text("hosts: files dns\n")
+    (etc / "resolv.conf").write_text("nameserver 127.0.0.9\n")
+    code = (
+        "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        "s.bind(('127.0.0.9', 53)); print('ready', flush=True); input()"
+    )
+    try:
+        with subprocess.Popen(
+            space.argv(code), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as server:
+            assert server.stdout
+            assert server.stdout.readline() == "ready\n"
+            yield
+            server.communicate("\n")
+    finally:
+        shutil.rmtree(etc)

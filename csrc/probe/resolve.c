@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #define STACK_BYTES (256 * 1024) /* glibc's NSS modules need more than PTHREAD_STACK_MIN */
 
@@ -17,10 +18,11 @@ struct batch {
     pthread_cond_t changed;
     unsigned flags;
     size_t refs, n, done;
+    bool abandoned; /* the caller has taken the results */
     struct job {
         struct batch *batch;
         char *name;
-        bool done;
+        bool resolved; /* result holds the addresses; their names may still come */
         struct ptn_resolution result;
     } jobs[];
 };
@@ -53,17 +55,7 @@ static void unrefp(struct batch **batch)
         unref(*batch);
 }
 
-static void look_back(struct ptn_resolved *to)
-{
-    int64_t started = ptn_clock_now_ns();
-
-    if (getnameinfo(&to->addr.u.any, to->addr.len, to->reverse, sizeof(to->reverse), NULL, 0,
-                    NI_NAMEREQD) != 0)
-        to->reverse[0] = 0;
-    to->reverse_ns = ptn_clock_now_ns() - started;
-}
-
-static int keep_addresses(const struct addrinfo *list, unsigned flags, struct ptn_resolution *r)
+static int keep_addresses(const struct addrinfo *list, struct ptn_resolution *r)
 {
     size_t n = 0;
 
@@ -82,8 +74,6 @@ static int keep_addresses(const struct addrinfo *list, unsigned flags, struct pt
         to->addr.len = a->ai_addrlen;
         to->local = ptn_sock_is_local(&to->addr, &local, NULL) < 0 ? -1 : (int8_t)local;
         to->reverse_ns = -1;
-        if (flags & PTN_RESOLVE_REVERSE)
-            look_back(to);
         r->n++;
     }
     return 0;
@@ -106,10 +96,43 @@ static struct ptn_resolution look_up(const char *name, unsigned flags)
     if (r.gai != 0)
         return r;
     if (list->ai_canonname)
-        strncpy(r.canonical, list->ai_canonname, sizeof(r.canonical) - 1);
-    r.gai = keep_addresses(list, flags, &r);
+        (void)ptn_text_copy(r.canonical, sizeof(r.canonical), list->ai_canonname);
+    r.gai = keep_addresses(list, &r);
     freeaddrinfo(list);
     return r;
+}
+
+/* The names of the addresses, one by one: those that come after the deadline are dropped. */
+static void look_back(struct job *job)
+{
+    struct batch *batch = job->batch;
+    bool wanted = true;
+
+    for (size_t i = 0; wanted; i++) {
+        struct ptn_sock_addr addr;
+        char name[NI_MAXHOST];
+        int64_t started, took;
+        int gai;
+
+        (void)pthread_mutex_lock(&batch->lock);
+        wanted = !batch->abandoned && i < job->result.n;
+        if (wanted)
+            addr = job->result.addrs[i].addr;
+        (void)pthread_mutex_unlock(&batch->lock);
+        if (!wanted)
+            return;
+        started = ptn_clock_now_ns();
+        gai = getnameinfo(&addr.u.any, addr.len, name, sizeof(name), NULL, 0, NI_NAMEREQD);
+        took = ptn_clock_now_ns() - started;
+        (void)pthread_mutex_lock(&batch->lock);
+        if (!batch->abandoned) {
+            struct ptn_resolved *to = &job->result.addrs[i];
+
+            to->reverse_ns = took;
+            (void)ptn_text_copy(to->reverse, sizeof(to->reverse), gai == 0 ? name : "");
+        }
+        (void)pthread_mutex_unlock(&batch->lock);
+    }
 }
 
 static void *run_job(void *user)
@@ -120,7 +143,11 @@ static void *run_job(void *user)
 
     (void)pthread_mutex_lock(&batch->lock);
     job->result = result;
-    job->done = true;
+    job->resolved = true;
+    (void)pthread_mutex_unlock(&batch->lock);
+    if (batch->flags & PTN_RESOLVE_REVERSE)
+        look_back(job);
+    (void)pthread_mutex_lock(&batch->lock);
     batch->done++;
     (void)pthread_cond_signal(&batch->changed);
     (void)pthread_mutex_unlock(&batch->lock);
@@ -218,9 +245,10 @@ int ptn_resolve_run(const char *const *names, size_t n, unsigned flags, const st
         r = start_job(&batch->jobs[i], err);
     if (r == 0) {
         r = await_jobs(batch, ctl, err);
+        batch->abandoned = true;
         for (size_t i = 0; i < n && r == 0; i++) {
             out[i] = batch->jobs[i].result;
-            if (batch->jobs[i].done)
+            if (batch->jobs[i].resolved)
                 batch->jobs[i].result.addrs = NULL; /* now the caller's */
             else
                 out[i] = (struct ptn_resolution){.gai = PTN_RESOLVE_LATE, .time_ns = -1};

@@ -22,7 +22,7 @@ enum ptn_resolve_flags {
 struct ptn_resolved {
     struct ptn_sock_addr addr;
     int8_t local;       /* 1 a socket of this host can be bound to it, 0 not, -1 unknown */
-    int64_t reverse_ns; /* -1 = not asked */
+    int64_t reverse_ns; /* -1 = not asked, or not answered before the deadline */
     char reverse[NI_MAXHOST];
 };
 

@@ -128,6 +128,11 @@ static int establish(int fd, const struct ptn_sock_addr *addr, int64_t timeout_n
     g->connect_ns = ptn_clock_now_ns() - started;
     if (getsockname(fd, &own.u.any, &own.len) == 0)
         ptn_sock_text(&own, g->source);
+    if (own.len == addr->len && memcmp(&own.u, &addr->u, own.len) == 0) {
+        fail(g, fd, ECONNREFUSED); /* nobody listens: TCP's simultaneous open, with itself */
+        g->connect_ns = -1;
+        return 0;
+    }
     *ret_connected = true;
     return 0;
 }
@@ -144,10 +149,21 @@ static void keep_said(struct ptn_store_greeting *g, const uint8_t *bytes, size_t
     g->said[at] = 0;
 }
 
+/* Ends with a line end, at which a server that reads lines, such as an HTTP server, answers. */
+static uint32_t new_nonce(void)
+{
+    uint64_t now = (uint64_t)ptn_clock_now_ns();
+    const uint8_t bytes[4] = {now >> 8 & 0xff, now >> 16 & 0xff, '\r', '\n'};
+    uint32_t nonce;
+
+    memcpy(&nonce, bytes, sizeof(nonce));
+    return nonce;
+}
+
 static int converse(int fd, int64_t timeout_ns, const struct ptn_ctl *ctl,
                     struct ptn_store_greeting *g, struct ptn_err *err)
 {
-    const uint32_t magic = MAGIC, nonce = (uint32_t)ptn_clock_now_ns() | 1;
+    const uint32_t magic = MAGIC, nonce = new_nonce();
     int64_t until = ptn_clock_now_ns() + timeout_ns;
     uint8_t query[10] = {QUERY_VALIDATE}, answer[256];
     size_t n = 0;
@@ -169,6 +185,7 @@ static int converse(int fd, int64_t timeout_ns, const struct ptn_ctl *ctl,
             return r;
         if (late) {
             g->verdict = n ? PTN_STORE_STRANGER : PTN_STORE_SILENT;
+            keep_said(g, answer, n);
             return 0;
         }
         got = recv(fd, answer + n, sizeof(answer) - n, 0);
@@ -177,6 +194,7 @@ static int converse(int fd, int64_t timeout_ns, const struct ptn_ctl *ctl,
         if (got <= 0) {
             g->verdict = PTN_STORE_STRANGER;
             g->err_no = got < 0 ? errno : -1;
+            keep_said(g, answer, n);
             return 0;
         }
         n += (size_t)got;

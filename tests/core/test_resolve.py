@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from netns import Netns, netns
+from netns import Netns, deaf_name_server, netns
 
 from ptnet import _core
 from ptnet.errors import UsageError
@@ -69,6 +69,22 @@ def test_a_name_that_is_not_there_is_an_answer(space: Netns) -> None:
     assert row["error"] in ("no-such-name", "try-again")
     assert row["error_text"]
     assert row["addresses"] == []
+
+
+def test_a_deaf_name_server_holds_up_no_other_name() -> None:
+    with netns() as made, deaf_name_server(made):
+        rows = made.python("core.resolve(['some.name', 'localhost'], 0.5)")
+    assert [r["error"] for r in rows] == ["timeout", None]
+    assert rows[1]["addresses"][0]["address"] == "127.0.0.1"
+
+
+def test_addresses_outlive_a_deaf_reverse_look_up() -> None:
+    with netns() as made, deaf_name_server(made):
+        (row,) = made.python("core.resolve(['10.1.0.9'], 0.5, True)")
+    (address,) = row["addresses"]
+    assert (row["error"], address["address"]) == (None, "10.1.0.9")
+    assert (address["reverse"], address["reverse_ms"]) == (None, None)
+    assert row["time_ms"] < 500
 
 
 def test_numbers_are_addresses() -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from netns import Netns, netns
+from netns import Netns, deaf_name_server, environment, netns
 
 from ptnet import _core
 from ptnet.errors import UsageError
+
+
+class Quiet(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @contextmanager
@@ -53,6 +58,12 @@ def one_byte(peer: socket.socket) -> None:
     peer.recv(100)
 
 
+def short(peer: socket.socket) -> None:
+    peer.sendall(b"no\n")
+    peer.shutdown(socket.SHUT_WR)
+    peer.recv(100)
+
+
 def echo(peer: socket.socket) -> None:
     peer.sendall(peer.recv(100))
 
@@ -75,7 +86,8 @@ def silent(peer: socket.socket) -> None:
     [
         (http, "not-a-store", "HTTP/1.1 400 Bad Request"),
         (ssh, "not-a-store", "SSH-2.0-OpenSSH_9.2"),
-        (one_byte, "not-a-store", None),
+        (one_byte, "not-a-store", "x"),
+        (short, "not-a-store", "no"),
         (close, "not-a-store", None),
         (reset, "not-a-store", None),
         (silent, "silent", None),
@@ -95,6 +107,32 @@ def test_a_stranger_is_known(
 def test_an_echo_is_no_store() -> None:
     with server(echo) as port:
         assert _core.store_greet("127.0.0.1", port, 2.0, 1.0)["verdict"] == "not-a-store"
+
+
+def test_an_http_server_is_made_to_speak() -> None:
+    """It waits for the end of a line, as many servers do."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as http_server:
+        thread = threading.Thread(target=http_server.serve_forever)
+        thread.start()
+        greeting = _core.store_greet("127.0.0.1", http_server.server_port, 2.0, 10.0)
+        http_server.shutdown()
+        thread.join()
+    assert greeting["verdict"] == "not-a-store"
+    assert "HTML" in greeting["said"]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_connection_with_itself_is_a_refusal(address: str) -> None:
+    """A port of the ephemeral range on which nobody listens may be given to the connection."""
+    ports = "net.ipv4.ip_local_port_range=40000 40000"
+    with netns() as space, netns() as other:
+        for each in (space, other):
+            each.run("sysctl", "-qw", ports)
+        greeting = space.python(f"core.store_greet('{address}', 40000, 1.0, 1.0)")
+        prelude = f"import socket; s = socket.create_connection(('{address}', 40000))"
+        assert other.python("s.getsockname() == s.getpeername()", prelude=prelude)
+    assert (greeting["verdict"], greeting["errno"]) == ("refused", 111)
+    assert (greeting["connect_ms"], greeting["said"]) == (None, None)
 
 
 def test_a_closed_port_refuses() -> None:
@@ -203,8 +241,6 @@ else:
 
 
 def interrupted_after(space: Netns, call: str) -> float:
-    from netns import environment
-
     done = subprocess.run(
         space.argv(INTERRUPT.format(call=call)),
         capture_output=True,
@@ -227,31 +263,5 @@ def test_ctrl_c_ends_a_connection(pair: tuple[Netns, Netns]) -> None:
 
 
 def test_ctrl_c_ends_a_look_up() -> None:
-    """The name server is an address that swallows the questions."""
-    with netns() as space:
-        etc = f"/etc/netns/{space.name}"
-        subprocess.run(["mkdir", "-p", etc], check=True)
-        try:
-            with open(f"{etc}/resolv.conf", "w") as file:
-                file.write("nameserver 127.0.0.9\n")
-            with subprocess.Popen(
-                space.argv(
-                    "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
-                    "s.bind(('127.0.0.9', 53)); print('ready', flush=True); input()"
-                ),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            ) as deaf:
-                assert deaf.stdout
-                assert deaf.stdin
-                deaf.stdout.readline()
-                assert interrupted_after(space, "_core.resolve(['some.name'], 20.0)") < 0.15
-                started = time.monotonic()
-                row = space.python("core.resolve(['some.name', 'localhost'], 0.5)")
-                assert time.monotonic() - started < 4
-                deaf.stdin.write("\n")
-        finally:
-            subprocess.run(["rm", "-rf", etc], check=True)
-    assert [r["error"] for r in row] == ["timeout", None]
-    assert row[1]["addresses"][0]["address"] in ("127.0.0.1", "::1")
+    with netns() as space, deaf_name_server(space):
+        assert interrupted_after(space, "_core.resolve(['some.name'], 20.0)") < 0.15
