@@ -185,6 +185,20 @@ def test_the_files_of_names(tmp_path: Path) -> None:
     }
 
 
+def test_resolv_and_nsswitch_are_read_as_glibc_does(tmp_path: Path) -> None:
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "hosts").write_text("")
+    (etc / "resolv.conf").write_text(
+        " nameserver 10.0.0.1\nnameserver 10.0.0.2 10.0.0.3\nsearch a b\ndomain c d\n"
+    )
+    (etc / "nsswitch.conf").write_text("  hosts:files dns # both\n")
+    files = _core.name_files(str(tmp_path))
+    assert files["nameservers"] == ["10.0.0.2"]
+    assert files["search"] == ["c"]
+    assert files["nsswitch_hosts"] == ["files", "dns"]
+
+
 def test_files_that_are_not_there_are_gaps(tmp_path: Path) -> None:
     gaps = _core.name_files(str(tmp_path))["gaps"]
     assert [g["fact"] for g in gaps] == ["/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"]
