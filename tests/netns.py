@@ -77,12 +77,12 @@ def netns() -> Iterator[Netns]:
 
 @contextlib.contextmanager
 def deaf_name_server(space: Netns) -> Iterator[None]:
-    """The space's name server takes every question and answers none."""
+    """The space's name server takes every question and answers none; 2 s are waited for it."""
     etc = Path(f"/etc/netns/{space.name}")
     etc.mkdir(parents=True)
     (etc / "hosts").write_text("127.0.0.1 localhost\n")
     (etc / "nsswitch.conf").write_text("hosts: files dns\n")
-    (etc / "resolv.conf").write_text("nameserver 127.0.0.9\n")
+    (etc / "resolv.conf").write_text("nameserver 127.0.0.9\noptions timeout:2 attempts:1\n")
     code = (
         "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
         "s.bind(('127.0.0.9', 53)); print('ready', flush=True); input()"

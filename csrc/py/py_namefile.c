@@ -61,34 +61,53 @@ static int read_hosts(PyObject *dict, const char *text, size_t len)
     return 0;
 }
 
-static int read_resolv(PyObject *dict, const char *text, size_t len)
+/* As glibc reads it (resolv/res_init.c): a line that starts with a blank says nothing, `nameserver`
+ * and `domain` take one word, and the last of `domain` and `search` counts. */
+static int read_resolv_line(PyObject *dict, const char *line, size_t len)
 {
-    const char *line, *word;
-    size_t pos = 0, n, word_len;
+    struct ptn_words words = ptn_words_of(line, len, "#;");
+    const char *key = NULL, *word;
+    bool one = false;
+    size_t n;
 
-    while (ptn_text_line(text, len, &pos, &line, &n)) {
-        struct ptn_words words = ptn_words_of(line, n, "#;");
-        const char *key = NULL;
-
-        if (!ptn_words_next(&words, &word, &word_len))
-            continue;
-        if (ptn_words_is(word, word_len, "nameserver"))
-            key = "nameservers";
-        else if (ptn_words_is(word, word_len, "options"))
-            key = "resolv_options";
-        else if (ptn_words_is(word, word_len, "search") || ptn_words_is(word, word_len, "domain")) {
-            key = "search";
-            if (py_put(dict, key, PyList_New(0)) < 0) /* the last such line counts */
-                return -1;
-        }
-        if (key && append_words(PyDict_GetItemString(dict, key), &words) < 0)
+    if (!ptn_words_next(&words, &word, &n) || word != line)
+        return 0;
+    if (ptn_words_is(word, n, "nameserver")) {
+        key = "nameservers";
+        one = true;
+    } else if (ptn_words_is(word, n, "options")) {
+        key = "resolv_options";
+    } else if (ptn_words_is(word, n, "search") || ptn_words_is(word, n, "domain")) {
+        key = "search";
+        one = ptn_words_is(word, n, "domain");
+        if (py_put(dict, key, PyList_New(0)) < 0)
             return -1;
     }
+    if (!key)
+        return 0;
+    if (!one)
+        return append_words(PyDict_GetItemString(dict, key), &words);
+    return ptn_words_next(&words, &word, &n)
+               ? append(PyDict_GetItemString(dict, key), word_text(word, n))
+               : 0;
+}
+
+static int read_resolv(PyObject *dict, const char *text, size_t len)
+{
+    const char *line;
+    size_t pos = 0, n;
+
+    while (ptn_text_line(text, len, &pos, &line, &n))
+        if (read_resolv_line(dict, line, n) < 0)
+            return -1;
     return 0;
 }
 
+/* The colon needs no blank after it (nsswitch.conf(5)). */
 static int read_nsswitch(PyObject *dict, const char *text, size_t len)
 {
+    static const char database[] = "hosts:";
+    const size_t database_len = sizeof(database) - 1;
     PyObject *sources = PyDict_GetItemString(dict, "nsswitch_hosts"); /* borrowed */
     const char *line, *word;
     size_t pos = 0, n, word_len;
@@ -96,8 +115,11 @@ static int read_nsswitch(PyObject *dict, const char *text, size_t len)
     while (ptn_text_line(text, len, &pos, &line, &n)) {
         struct ptn_words words = ptn_words_of(line, n, "#");
 
-        if (ptn_words_next(&words, &word, &word_len) && ptn_words_is(word, word_len, "hosts:"))
+        if (ptn_words_next(&words, &word, &word_len) && word_len >= database_len &&
+            memcmp(word, database, database_len) == 0) {
+            words.at = word + database_len;
             return append_words(sources, &words);
+        }
     }
     return 0;
 }

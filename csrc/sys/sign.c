@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "sys/place.h"
 
+#define MAX_BYTES (1u << 20) /* an environment may be large */
+
 struct text_sign {
     const char *file;
     const char *text; /* to be found in it; NULL = the file exists */
@@ -19,6 +21,7 @@ static const struct text_sign containers[] = {
     {"/run/.containerenv", NULL, "podman"},
     {"/.dockerenv", NULL, "docker"},
     {"/.singularity.d", NULL, "apptainer"},
+    {"/proc/self/environ", "APPTAINER_CONTAINER=", "apptainer"},
     {"/run/systemd/container", "systemd-nspawn", "systemd-nspawn"},
     {"/run/systemd/container", "lxc", "lxc"},
     {"/run/systemd/container", "podman", "podman"},
@@ -34,7 +37,7 @@ static const struct text_sign containers[] = {
 static const struct text_sign machines[] = {
     {"/sys/class/dmi/id/sys_vendor", "Amazon EC2", "amazon"},
     {"/sys/class/dmi/id/product_name", "Google Compute Engine", "google"},
-    {"/sys/class/dmi/id/sys_vendor", "Microsoft Corporation", "microsoft"},
+    {"/sys/class/dmi/id/product_name", "Virtual Machine", "microsoft"}, /* not their laptops */
     {"/sys/class/dmi/id/sys_vendor", "QEMU", "qemu"},
     {"/sys/class/dmi/id/product_name", "KVM", "kvm"},
     {"/sys/class/dmi/id/sys_vendor", "VMware", "vmware"},
@@ -56,12 +59,13 @@ static void note(struct ptn_place *place, const struct text_sign *sign)
 
 static bool found(int root, const struct text_sign *sign)
 {
-    char buf[8192];
-    const char *relative = sign->file + 1;
+    ptn_auto(ptn_freep) char *text = NULL;
+    ssize_t n;
 
     if (!sign->text)
-        return faccessat(root, relative, F_OK, 0) == 0;
-    return ptn_file_read(root, sign->file, buf, sizeof(buf), NULL) > 0 && strstr(buf, sign->text);
+        return faccessat(root, sign->file + 1, F_OK, 0) == 0;
+    n = ptn_file_read_all(root, sign->file, MAX_BYTES, &text, NULL);
+    return n > 0 && memmem(text, (size_t)n, sign->text, strlen(sign->text));
 }
 
 static const char *first_of(int root, const struct text_sign *signs, size_t n,
@@ -88,13 +92,14 @@ void ptn_place_read_signs(int root, struct ptn_place *place)
 {
     const struct text_sign account = {"/run/secrets/kubernetes.io", NULL, "kubernetes"};
     const struct text_sign account_var = {"/var/run/secrets/kubernetes.io", NULL, "kubernetes"};
+    const struct text_sign service = {"/proc/self/environ", "KUBERNETES_SERVICE_HOST=", NULL};
     const struct text_sign wsl2 = {"/proc/version", "microsoft-standard-WSL2", "2"};
     const struct text_sign wsl1 = {"/proc/version", "-Microsoft", "1"};
 
     (void)ptn_text_copy(place->container, sizeof(place->container),
                         first_of(root, containers, PTN_COUNT(containers), place));
     place->kubernetes = strcmp(place->container, "kubernetes") == 0 || any(root, account, place) ||
-                        any(root, account_var, place);
+                        any(root, account_var, place) || any(root, service, place);
     if (place->kubernetes)
         (void)ptn_text_copy(place->container, sizeof(place->container), "kubernetes");
     if (any(root, wsl2, place))

@@ -142,10 +142,17 @@ def test_capabilities_are_the_effective_ones() -> None:
             {"container": "kubernetes", "kubernetes": True},
         ),
         ({".dockerenv": "", "run/secrets/kubernetes.io/x": ""}, {"container": "kubernetes"}),
+        (
+            {"proc/self/environ": "A=1\0KUBERNETES_SERVICE_HOST=10.0.0.1\0"},
+            {"container": "kubernetes", "kubernetes": True},
+        ),
+        ({"proc/self/environ": "A=1\0APPTAINER_CONTAINER=/x.sif\0"}, {"container": "apptainer"}),
         ({"run/systemd/container": "lxc\n"}, {"container": "lxc"}),
         ({"run/systemd/container": "other\n"}, {"container": "unknown"}),
         ({"proc/version": "Linux version 5.15 microsoft-standard-WSL2\n"}, {"wsl": 2}),
         ({"proc/version": "Linux version 4.4.0-19041-Microsoft\n"}, {"wsl": 1}),
+        ({"sys/class/dmi/id/sys_vendor": "Microsoft Corporation\n"}, {"vm": None}),
+        ({"sys/class/dmi/id/product_name": "Virtual Machine\n"}, {"vm": "microsoft"}),
         ({"sys/class/dmi/id/sys_vendor": "QEMU\n"}, {"vm": "qemu"}),
         ({"sys/class/dmi/id/product_name": "Google Compute Engine\n"}, {"vm": "google"}),
         ({"etc/os-release": 'ID="centos"\nVERSION_ID=7\n'}, {"os_id": "centos", "os_version": "7"}),
@@ -183,6 +190,20 @@ def test_the_files_of_names(tmp_path: Path) -> None:
         "nsswitch_hosts": ["files", "dns", "[NOTFOUND=return]"],
         "gaps": [],
     }
+
+
+def test_resolv_and_nsswitch_are_read_as_glibc_does(tmp_path: Path) -> None:
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "hosts").write_text("")
+    (etc / "resolv.conf").write_text(
+        " nameserver 10.0.0.1\nnameserver 10.0.0.2 10.0.0.3\nsearch a b\ndomain c d\n"
+    )
+    (etc / "nsswitch.conf").write_text("  hosts:files dns # both\n")
+    files = _core.name_files(str(tmp_path))
+    assert files["nameservers"] == ["10.0.0.2"]
+    assert files["search"] == ["c"]
+    assert files["nsswitch_hosts"] == ["files", "dns"]
 
 
 def test_files_that_are_not_there_are_gaps(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from netns import Netns, deaf_name_server, netns
 
 from ptnet import _core
 from ptnet.board import VERDICT, StoreBoard
@@ -29,10 +32,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def store(port: int, libuv: bool) -> Iterator[subprocess.Popen[str]]:
+def store(port: int, libuv: bool, space: Netns | None = None) -> Iterator[subprocess.Popen[str]]:
     """A store of another process; its stderr must stay empty."""
+    code = STORE.format(libuv=libuv)
     with subprocess.Popen(
-        [sys.executable, "-c", STORE.format(libuv=libuv), str(port)],
+        [*(space.argv(code) if space else [sys.executable, "-c", code]), str(port)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -90,18 +94,66 @@ TCPStore("127.0.0.1", {{}}, None, True, wait_for_workers=False, use_libuv={libuv
     assert tried["ok"] is (torch.returncode == 0), torch.stderr
 
 
+@pytest.fixture
+def nameless() -> Iterator[Netns]:
+    """No name server: torch's store looks up the name of each peer before it serves it."""
+    with netns() as space:
+        etc = Path(f"/etc/netns/{space.name}")
+        etc.mkdir(parents=True)
+        (etc / "nsswitch.conf").write_text("hosts: files\n")
+        yield space
+        shutil.rmtree(etc)
+
+
+GREETINGS = """
+import os, signal, sys
+from ptnet.dist import join_store
+client = join_store("127.0.0.1", 29500)
+client.set("a", "1")
+before = client.num_keys()
+def greet(times):
+    return [core.store_greet("127.0.0.1", 29500, 2.0, 0.5)["verdict"] for _ in range(times)]
+first = greet(100)
+os.kill({pid}, signal.SIGSTOP)
+busy = greet(3)
+os.kill({pid}, signal.SIGCONT)
+"""
+
+
 @pytest.mark.parametrize("libuv", [True, False])
-def test_greetings_leave_no_trace(libuv: bool) -> None:
-    port = free_port()
-    with store(port, libuv):
-        client = join_store("127.0.0.1", port)
-        client.set("a", "1")
-        before = client.num_keys()
-        greetings = [_core.store_greet("127.0.0.1", port, 2.0, 8.0) for _ in range(60)]
-        assert {g["verdict"] for g in greetings} == {"store"}
-        assert client.num_keys() == before
-        assert client.get("a") == b"1"
-        del client
+def test_greetings_leave_no_trace(libuv: bool, nameless: Netns) -> None:
+    """Neither a hundred, nor three that give up while the store is held up."""
+    with store(29500, libuv, nameless) as child:
+        first, busy, after, before, keys, value = nameless.python(
+            "[first, busy, greet(2), before, client.num_keys(), client.get('a').decode()]",
+            prelude=GREETINGS.format(pid=child.pid),
+        )
+    assert (first, busy, after) == (["store"] * 100, ["silent"] * 3, ["store"] * 2)
+    assert (keys, value) == (before, "1")
+
+
+DEAF = """
+import subprocess, sys, time
+child = subprocess.Popen(
+    [sys.executable, "-c", {store!r}, "29500"],
+    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+)
+seen = ["refused"]
+while seen[-1] != "store" and len(seen) < 9:
+    verdict = core.store_greet("127.0.0.1", 29500, 2.0, 0.2)["verdict"]
+    if verdict != seen[-1]:
+        seen.append(verdict)
+    time.sleep(0.01)
+child.communicate()
+"""
+
+
+@pytest.mark.parametrize("libuv", [True, False])
+def test_a_store_is_silent_while_its_name_server_is(libuv: bool) -> None:
+    """Until torch has given up looking up its first peer's name: no stranger, only late."""
+    with netns() as space, deaf_name_server(space):
+        seen = space.python("seen", prelude=DEAF.format(store=STORE.format(libuv=libuv)))
+    assert seen == ["refused", "silent", "store"]
 
 
 def test_a_store_board_keeps_to_its_prefix() -> None:
