@@ -22,14 +22,16 @@ LOOPBACK_GRACE_S = 5.0
 UNREACHABLE_GRACE_S = 6.5
 """Nothing but time-outs or unreachable: three connections of 2.2 s, each with a SYN resent after 1
 s."""
-STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 3.2}
-"""Something that answers, but not as a c10d store; or says nothing, three times: torch's older
-server (USE_LIBUV=0) stops answering for 5 s after some fifty connections (measured, 2.13)."""
+STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 10.0}
+"""Something that answers, but not as a c10d store; or says nothing for that long and longer."""
 NOT_LOCAL_GRACE_S = 6.0
 """Rank 0 on a host that is not the master's: time for the real one to open its store."""
 
 CONNECT_S = 2.2
-ANSWER_S = 1.7
+ANSWER_S = (3.0, 28.0)
+"""For the first greeting, and for the one after a silence. torch's servers look up the name of each
+peer before they serve it (2.13, strace): with a name server that does not answer, a healthy store is
+silent for 10 s and more, and a new greeting would only queue behind the old one."""
 RESOLVE_S = 4.0
 PAUSE_S = (0.01, 0.25)
 
@@ -201,11 +203,12 @@ def _wait_for_name(end: Endpoint, reach: Reach, started: float, say: Say) -> Non
 
 def _try_once(end: Endpoint, reach: Reach) -> None:
     reach.tries += 1
+    answer_s = ANSWER_S[any(c.verdict == "silent" for c in reach.connects)]
     reach.connects = []
     for resolved in reach.resolution.addresses if reach.resolution else []:
         left_s = max(0.1, end.deadline_s - time.monotonic())
         row = _core.store_greet(
-            resolved.address, end.port, min(CONNECT_S, left_s), min(ANSWER_S, left_s)
+            resolved.address, end.port, min(CONNECT_S, left_s), min(answer_s, left_s)
         )
         reach.connects.append(Connect(**row))
         if row["verdict"] == "store":

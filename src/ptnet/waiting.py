@@ -16,7 +16,7 @@ TRIED = {
     "unreachable": "{host}:{port} is unreachable",
     "prohibited": "{host}:{port} is administratively prohibited",
     "not-a-store": "{host}:{port} answers, but is not a c10d store",
-    "silent": "{host}:{port} accepts the connection and says nothing",
+    "silent": "{host}:{port} accepts the connection and says nothing yet",
     "ok": "{host}:{port} does not lead to this node's own store",
 }
 
