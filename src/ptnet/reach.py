@@ -30,8 +30,8 @@ NOT_LOCAL_GRACE_S = 6.0
 CONNECT_S = 2.2
 ANSWER_S = (3.0, 28.0)
 """For the first greeting, and for the one after a silence. torch's servers look up the name of each
-peer before they serve it (2.13, strace): with a name server that does not answer, a healthy store is
-silent for 10 s and more, and a new greeting would only queue behind the old one."""
+peer before they serve it (2.13, strace): with a name server that does not answer, a healthy store
+is silent for 10 s and more, and a new greeting would only queue behind the old one."""
 RESOLVE_S = 4.0
 PAUSE_S = (0.01, 0.25)
 
