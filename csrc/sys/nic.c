@@ -140,7 +140,7 @@ static void fill_driver(int fd, struct ptn_link *link)
 int ptn_nic_fill(struct ptn_link_table *table, const struct ptn_ctl *ctl, struct ptn_err *err)
 {
     ptn_auto(ptn_closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ptn_auto(ptn_closep) int sysfs = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    ptn_auto(ptn_closep) int sysfs = -1; /* opened for the first device: virtual links need none */
     bool by_ioctl = table->n <= FEW_LINKS;
 
     if (fd < 0)
@@ -159,6 +159,8 @@ int ptn_nic_fill(struct ptn_link_table *table, const struct ptn_ctl *ctl, struct
             fill_mode_by_ioctl(fd, link);
         if (ptn_link_has_device(link)) {
             fill_driver(fd, link);
+            if (sysfs < 0)
+                sysfs = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
             ptn_sysfs_fill(sysfs, link);
         }
     }
