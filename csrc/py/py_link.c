@@ -214,27 +214,59 @@ static PyObject *link_rows(PyObject *mod, const struct ptn_link_table *table, bo
     return list;
 }
 
-static PyObject *links(PyObject *mod, PyObject *args, PyObject *kwargs)
+/* The bytes of a name as links() gives it, for a name need not be UTF-8; NULL with an exception. */
+static PyObject *name_bytes(PyObject *mod, PyObject *name)
 {
-    static char *keywords[] = {"name", "detail", NULL};
+    PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "surrogateescape");
+    const char *text = bytes ? PyBytes_AsString(bytes) : NULL;
+
+    if (text && (!*text || strlen(text) > 127)) {
+        (void)py_raise_usage(mod, "link name “%.130s”: expected 1 to 127 bytes", text);
+        Py_CLEAR(bytes);
+    } else if (text && strlen(text) != (size_t)PyBytes_Size(bytes)) {
+        (void)py_raise_usage(mod, "link name “%s” has a NUL after that: no link has one", text);
+        Py_CLEAR(bytes);
+    }
+    return bytes;
+}
+
+static PyObject *list_links(PyObject *mod, const char *name, bool detail)
+{
     struct ptn_link_table table = {0};
-    const char *name = NULL;
     struct ptn_err err = {0};
     struct py_wait wait;
     PyObject *list;
-    int detail = 0, r;
+    int r;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zp:links", keywords, &name, &detail))
-        return NULL;
-    if (name && (!*name || strlen(name) > 127))
-        return py_raise_usage(mod, "link name “%.130s”: expected 1 to 127 bytes", name);
     py_wait_begin(&wait, -1);
     r = ptn_link_list(name, &wait.ctl, &table, &err);
     if (r == 0)
         r = ptn_nic_fill(&table, &wait.ctl, &err);
     py_wait_end(&wait);
-    list = r < 0 ? py_raise(mod, &err) : link_rows(mod, &table, detail != 0);
+    list = r < 0 ? py_raise(mod, &err) : link_rows(mod, &table, detail);
     ptn_link_table_done(&table);
+    return list;
+}
+
+static PyObject *links(PyObject *mod, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"name", "detail", NULL};
+    PyObject *name = Py_None, *bytes, *list;
+    int detail = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:links", keywords, &name, &detail))
+        return NULL;
+    if (name == Py_None)
+        return list_links(mod, NULL, detail != 0);
+    if (!PyUnicode_Check(name)) {
+        PyErr_SetString(PyExc_TypeError, "links: name: expected str or None");
+        return NULL;
+    }
+    bytes = name_bytes(mod, name);
+    if (!bytes)
+        return NULL;
+    list = list_links(mod, PyBytes_AsString(bytes), detail != 0);
+    Py_DECREF(bytes);
     return list;
 }
 
