@@ -245,6 +245,36 @@ def test_the_rehearsal_ends_well_and_leaves_nothing() -> None:
     assert set(Path("/tmp").glob("ptnet-*")) == before
 
 
+def test_a_rank_that_dies_in_the_rehearsal_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ptnet import cli
+
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert cli.main(["preflight", "--nproc", "2"]) == 3
+    assert capsys.readouterr().err == (
+        "ptnet preflight: a rank of the rehearsal ended with exit code 1 and no report\n"
+    )
+
+
+def test_an_interrupted_rehearsal_leaves_no_rank_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptnet import cli
+
+    real, ranks = subprocess.Popen, []
+
+    def start(words: list[str], **how: Any) -> subprocess.Popen[str]:
+        ranks.append(real(["sleep", "60"], **how))
+        return ranks[-1]
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(real, "communicate", interrupted)
+    assert cli.main(["preflight", "--nproc", "2"]) == 130
+    assert [rank.returncode for rank in ranks] == [-signal.SIGKILL] * 2
+
+
 def test_a_directory_board_names_who_is_missing(tmp_path: Path) -> None:
     words = ["preflight", "--board", str(tmp_path), "--rank", "0", "--world-size", "2"]
     report = as_json(*words, "--wait", "0.5", code=1)

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from ptnet import codec
 from ptnet.commands.output import add_fail_on, exit_code, parser, put_report
-from ptnet.errors import UsageError
+from ptnet.errors import PtnetError, UsageError
 from ptnet.model import Report, Stage
 from ptnet.stages import preflight, wait_seconds
 
@@ -54,30 +55,37 @@ def main(argv: Sequence[str]) -> int:
 
 def rehearse(nproc: int, wait_s: float) -> Report:
     """N ranks of this host meet over a temporary directory and come to one report."""
-    with tempfile.TemporaryDirectory(prefix="ptnet-") as board:
-        ranks = [
-            subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "ptnet", "preflight", "--json", "--board", board),
-                    *("--rank", str(n), "--world-size", str(nproc)),
-                    *("--wait", str(min(wait_s, 30.0))),
-                ],
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for n in range(nproc)
-        ]
+    with tempfile.TemporaryDirectory(prefix="ptnet-") as board, ExitStack() as running:
+        ranks = [_start(n, nproc, board, wait_s, running) for n in range(nproc)]
         outputs = [rank.communicate()[0] for rank in ranks]
     reports = [_read(rank.returncode, text) for rank, text in zip(ranks, outputs, strict=True)]
     report = reports[0]
     if any(r.findings != report.findings for r in reports):
-        raise UsageError("the ranks of the rehearsal came to different reports: a fault of ptnet")
+        raise PtnetError("the ranks of the rehearsal came to different reports: a fault of ptnet")
     seconds = max(sum(s.seconds for s in r.stages) for r in reports)
     report.stages.append(Stage("rehearsal", round(seconds, 4), "ok", f"{nproc} processes"))
     return report
 
 
+def _start(
+    rank: int, nproc: int, board: str, wait_s: float, running: ExitStack
+) -> subprocess.Popen[str]:
+    """One rank; it ends with `running` at the latest."""
+    started = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "ptnet", "preflight", "--json", "--board", board),
+            *("--rank", str(rank), "--world-size", str(nproc)),
+            *("--wait", str(min(wait_s, 30.0))),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    running.enter_context(started)
+    running.callback(started.kill)
+    return started
+
+
 def _read(code: int, text: str) -> Report:
-    if code not in (0, 1, 3):
-        raise UsageError(f"a rank of the rehearsal ended with exit code {code}")
+    if code not in (0, 1, 3) or not text:
+        raise PtnetError(f"a rank of the rehearsal ended with exit code {code} and no report")
     return codec.load(Report, {**json.loads(text), "schema": "ptnet/report/1"})
