@@ -76,6 +76,14 @@ PyObject *py_rows(const struct py_field *fields, size_t n_fields, const void *ro
 /* A new reference to None. */
 PyObject *py_none(void);
 
+/* A question of the core that allocates its rows; untouched outputs on failure. */
+typedef int (*py_ask)(const struct ptn_ctl *ctl, void **ret_rows, size_t *ret_n,
+                      struct ptn_err *err);
+
+/* Ask without the GIL, until Ctrl-C; the rows become a list of dicts and are freed. */
+PyObject *py_list(PyObject *mod, py_ask ask, const struct py_field *fields, size_t n_fields,
+                  size_t stride);
+
 /* Text from the kernel or a file: UTF-8 with surrogateescape. */
 PyObject *py_text(const char *text);
 

@@ -29,23 +29,21 @@ static const struct py_field listener_fields[] = {
     PY_FIELD(struct ptn_listener, command, PY_TEXT_OR_NONE),
 };
 
+static int ask_listeners(const struct ptn_ctl *ctl, void **ret_rows, size_t *ret_n,
+                         struct ptn_err *err)
+{
+    struct ptn_listener *rows;
+    int r = ptn_port_list(ctl, &rows, ret_n, err);
+
+    if (r == 0)
+        *ret_rows = rows;
+    return r;
+}
+
 static PyObject *listeners(PyObject *mod, PyObject *Py_UNUSED(noargs))
 {
-    struct ptn_listener *rows = NULL;
-    struct ptn_err err = {0};
-    struct py_wait wait;
-    PyObject *list;
-    size_t n = 0;
-    int r;
-
-    py_wait_begin(&wait, -1);
-    r = ptn_port_list(&wait.ctl, &rows, &n, &err);
-    py_wait_end(&wait);
-    if (r < 0)
-        return py_raise(mod, &err);
-    list = py_rows(listener_fields, PTN_COUNT(listener_fields), rows, sizeof(*rows), n);
-    free(rows);
-    return list;
+    return py_list(mod, ask_listeners, listener_fields, PTN_COUNT(listener_fields),
+                   sizeof(struct ptn_listener));
 }
 
 static const struct py_field count_fields[] = {

@@ -115,23 +115,21 @@ out:
     return list;
 }
 
+static int ask_default_routes(const struct ptn_ctl *ctl, void **ret_rows, size_t *ret_n,
+                              struct ptn_err *err)
+{
+    struct ptn_route *rows;
+    int r = ptn_route_list_defaults(ctl, &rows, ret_n, err);
+
+    if (r == 0)
+        *ret_rows = rows;
+    return r;
+}
+
 static PyObject *default_routes(PyObject *mod, PyObject *Py_UNUSED(noargs))
 {
-    struct ptn_route *routes = NULL;
-    struct ptn_err err = {0};
-    struct py_wait wait;
-    PyObject *list;
-    size_t n = 0;
-    int r;
-
-    py_wait_begin(&wait, -1);
-    r = ptn_route_list_defaults(&wait.ctl, &routes, &n, &err);
-    py_wait_end(&wait);
-    if (r < 0)
-        return py_raise(mod, &err);
-    list = py_rows(route_fields, PTN_COUNT(route_fields), routes, sizeof(*routes), n);
-    free(routes);
-    return list;
+    return py_list(mod, ask_default_routes, route_fields, PTN_COUNT(route_fields),
+                   sizeof(struct ptn_route));
 }
 
 static PyObject *rule_family(const void *row)
@@ -159,23 +157,19 @@ static const struct py_field rule_fields[] = {
     PY_FIELD(struct ptn_rule, inverted, PY_FLAG),
 };
 
+static int ask_rules(const struct ptn_ctl *ctl, void **ret_rows, size_t *ret_n, struct ptn_err *err)
+{
+    struct ptn_rule *rows;
+    int r = ptn_rule_list(ctl, &rows, ret_n, err);
+
+    if (r == 0)
+        *ret_rows = rows;
+    return r;
+}
+
 static PyObject *rules(PyObject *mod, PyObject *Py_UNUSED(noargs))
 {
-    struct ptn_rule *rows = NULL;
-    struct ptn_err err = {0};
-    struct py_wait wait;
-    PyObject *list;
-    size_t n = 0;
-    int r;
-
-    py_wait_begin(&wait, -1);
-    r = ptn_rule_list(&wait.ctl, &rows, &n, &err);
-    py_wait_end(&wait);
-    if (r < 0)
-        return py_raise(mod, &err);
-    list = py_rows(rule_fields, PTN_COUNT(rule_fields), rows, sizeof(*rows), n);
-    free(rows);
-    return list;
+    return py_list(mod, ask_rules, rule_fields, PTN_COUNT(rule_fields), sizeof(struct ptn_rule));
 }
 
 static PyObject *neigh_family(const void *row)
@@ -197,23 +191,21 @@ static const struct py_field neigh_fields[] = {
     PY_FIELD_MADE("state", neigh_state),
 };
 
+static int ask_neighbours(const struct ptn_ctl *ctl, void **ret_rows, size_t *ret_n,
+                          struct ptn_err *err)
+{
+    struct ptn_neighbour *rows;
+    int r = ptn_neigh_list(ctl, &rows, ret_n, err);
+
+    if (r == 0)
+        *ret_rows = rows;
+    return r;
+}
+
 static PyObject *neighbours(PyObject *mod, PyObject *Py_UNUSED(noargs))
 {
-    struct ptn_neighbour *rows = NULL;
-    struct ptn_err err = {0};
-    struct py_wait wait;
-    PyObject *list;
-    size_t n = 0;
-    int r;
-
-    py_wait_begin(&wait, -1);
-    r = ptn_neigh_list(&wait.ctl, &rows, &n, &err);
-    py_wait_end(&wait);
-    if (r < 0)
-        return py_raise(mod, &err);
-    list = py_rows(neigh_fields, PTN_COUNT(neigh_fields), rows, sizeof(*rows), n);
-    free(rows);
-    return list;
+    return py_list(mod, ask_neighbours, neigh_fields, PTN_COUNT(neigh_fields),
+                   sizeof(struct ptn_neighbour));
 }
 
 PyMethodDef py_route_methods[] = {

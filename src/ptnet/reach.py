@@ -8,6 +8,7 @@ for.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,16 +23,18 @@ LOOPBACK_GRACE_S = 5.0
 UNREACHABLE_GRACE_S = 6.5
 """Nothing but time-outs or unreachable: three connections of 2.2 s, each with a SYN resent after 1
 s."""
-STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 10.0}
-"""Something that answers, but not as a c10d store; or says nothing for that long and longer."""
+STRANGER_GRACE_S = {"not-a-store": 1.0, "silent": 2.0}
+"""Something that answers, but not as a c10d store; or says nothing, twice."""
 NOT_LOCAL_GRACE_S = 6.0
 """Rank 0 on a host that is not the master's: time for the real one to open its store."""
 
 CONNECT_S = 2.2
-ANSWER_S = (3.0, 28.0)
-"""For the first greeting, and for the one after a silence. torch's servers look up the name of each
-peer before they serve it (2.13, strace): with a name server that does not answer, a healthy store
-is silent for 10 s and more, and a new greeting would only queue behind the old one."""
+ANSWER_S = 2.5
+SLOW_NAMES_ANSWER_S = 28.0
+"""After a first silence, where name servers do not answer. torch's servers look up the name of each
+peer before they serve it (2.13, strace): a healthy store is then silent for 10 s and more, and a
+new greeting would only queue behind the old one."""
+SLOW_NAMES_S = 2.0
 RESOLVE_S = 4.0
 PAUSE_S = (0.01, 0.25)
 
@@ -203,7 +206,8 @@ def _wait_for_name(end: Endpoint, reach: Reach, started: float, say: Say) -> Non
 
 def _try_once(end: Endpoint, reach: Reach) -> None:
     reach.tries += 1
-    answer_s = ANSWER_S[any(c.verdict == "silent" for c in reach.connects)]
+    was_silent = any(c.verdict == "silent" for c in reach.connects)
+    answer_s = SLOW_NAMES_ANSWER_S if was_silent and _names_are_slow() else ANSWER_S
     reach.connects = []
     for resolved in reach.resolution.addresses if reach.resolution else []:
         left_s = max(0.1, end.deadline_s - time.monotonic())
@@ -213,6 +217,12 @@ def _try_once(end: Endpoint, reach: Reach) -> None:
         reach.connects.append(Connect(**row))
         if row["verdict"] == "store":
             return
+
+
+def _names_are_slow() -> bool:
+    """Do the name servers leave a question unanswered; asked for a name that no file has."""
+    name = f"ptnet-{os.getpid()}.invalid"  # RFC 6761: there is no such name
+    return resolve(name, SLOW_NAMES_S).error == "timeout"
 
 
 def _nearest(connects: list[Connect]) -> str:

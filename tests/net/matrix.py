@@ -175,8 +175,7 @@ FAULTS = (
     Fault(
         "stranger-silent",
         arrange=_stranger("silent"),
-        # A healthy store may be silent too, while it waits for a name server: only time can tell.
-        expect=(_BUSY, Expect("master-not-a-store", WAIT_S + END_S, _NO_STORE)),
+        expect=(_BUSY, Expect("master-not-a-store", 10, _NO_STORE)),
     ),
     Fault(
         "loopback-on-node-1",

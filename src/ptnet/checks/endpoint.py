@@ -133,8 +133,8 @@ def master_not_a_store(job: Job) -> Iterator[Finding]:
         Find out whose server it is on the master, and choose another port on all nodes.
 
     False alarms
-        A store that says nothing for 31 s: torch looks up the name of each peer before it serves
-        it, and waits for name servers that do not answer.
+        A store that looks up the names of its peers at name servers that do not answer, as torch's
+        does, while this node's own answer: where they do not either, ptnet waits 28 s more.
 
     Source
         torch/csrc/distributed/c10d/TCPStoreBackend.hpp (query types 0 and 13).
