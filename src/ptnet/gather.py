@@ -24,6 +24,8 @@ ACKS = "acks"
 MAX_BYTES = 16 << 20
 """Of one card or snapshot, unpacked."""
 PAUSE_S = (0.005, 0.2)
+CARD_S = 1.0
+"""A participant that has a slot puts its card there within this time, or never."""
 LINGER_S = 5.0
 """How long the participant that serves the board stays after a failure, for the others to read
 it."""
@@ -66,7 +68,7 @@ class Meeting:
         """Put a card there that shows this participant's own failure, and end the meeting for
         all."""
         self._put()
-        self._read()
+        self._read_announced()
         return self._settle(checks.judge(self._job(complete=False), only_early=True))
 
     def end(self, serving: bool) -> None:
@@ -146,6 +148,14 @@ class Meeting:
             if snapshot:
                 self.snapshots[n] = codec.load(Snapshot, unpack(snapshot))
         return bool(self.seen & set(new))
+
+    def _read_announced(self) -> None:
+        """Read also the cards of those who have a slot and are just writing theirs."""
+        give_up = time.monotonic() + CARD_S
+        self._read()
+        while len(self.seen) < self.board.count(SLOTS) and time.monotonic() < give_up:
+            time.sleep(PAUSE_S[0])
+            self._read()
 
     def _supersede(self, card: RankCard) -> None:
         """A process that meets again (`require()`, then `init_process_group()`) has one card."""

@@ -159,6 +159,22 @@ def test_who_fails_ends_the_meeting_for_all(tmp_path: Path) -> None:
     assert "nodeb (rank 1)" in report.findings[0].message
 
 
+def test_who_fails_names_also_one_that_is_just_writing_its_card(tmp_path: Path) -> None:
+    board = DirectoryBoard(tmp_path, PREFIX)
+    assert board.add(SLOTS) == 1  # the other one has come, its card not yet
+    other = card(rank(1, "nodeb"), "nodeb", pid=os.getpid(), boot_id="nodeb")
+    writing = threading.Timer(0.2, board.put, ("card/1", pack(dump(other))))
+    board.put("snapshot/1", b"")
+    writing.start()
+    own = card(rank(1, "nodea"), "nodea", pid=os.getpid(), boot_id="nodea")
+    report = Meeting(
+        DirectoryBoard(tmp_path, PREFIX), own, None, 2, time.monotonic() + 5, lambda *a: None
+    ).tell()
+    writing.join()
+    assert [f.id for f in report.findings] == ["rank-duplicate"]
+    assert all(node in report.findings[0].message for node in ("nodea", "nodeb"))
+
+
 def test_who_comes_late_checks_itself_and_holds_up_nobody(tmp_path: Path) -> None:
     board = DirectoryBoard(tmp_path, PREFIX)
     meet_before = [rank(n, f"node{n}", world_size=2) for n in range(2)]
