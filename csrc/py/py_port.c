@@ -27,6 +27,7 @@ static const struct py_field listener_fields[] = {
     PY_FIELD(struct ptn_listener, backlog, PY_I32_OR_NONE),
     PY_FIELD(struct ptn_listener, pid, PY_I32_OR_NONE),
     PY_FIELD(struct ptn_listener, command, PY_TEXT_OR_NONE),
+    PY_FIELD(struct ptn_listener, ppid, PY_I32_OR_NONE),
 };
 
 static int ask_listeners(const struct ptn_ctl *ctl, void **ret_rows, size_t *ret_n,

@@ -12,6 +12,8 @@ struct ptn_limits {
     int64_t nofile_soft, nofile_hard;
     int64_t memlock_soft_bytes, memlock_hard_bytes;
     int64_t shm_size_bytes, shm_free_bytes; /* of /dev/shm; free for this user */
+    int shm_err_no;                         /* why no file may be made in it; 0 = it may */
+    int64_t shm_nccl_files;                 /* called nccl-* */
 };
 
 /* Never fails: what cannot be had is PTN_LIMIT_UNKNOWN. */

@@ -4,20 +4,46 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
 
-static void take(struct ptn_listener *listeners, size_t n, uint64_t inode, int32_t pid,
-                 const char *command)
+struct process {
+    int32_t pid, ppid;
+    char command[17];
+};
+
+static void take(struct ptn_listener *listeners, size_t n, uint64_t inode,
+                 const struct process *owner)
 {
     for (size_t i = 0; i < n; i++)
         if (listeners[i].inode == inode && listeners[i].pid < 0) {
-            listeners[i].pid = pid;
-            (void)ptn_text_copy(listeners[i].command, sizeof(listeners[i].command), command);
+            listeners[i].pid = owner->pid;
+            listeners[i].ppid = owner->ppid;
+            (void)ptn_text_copy(listeners[i].command, sizeof(listeners[i].command), owner->command);
         }
+}
+
+/* proc(5): `PID (comm) state ppid …`; a comm may hold blanks and brackets, so the last one counts.
+ */
+static void describe(int proc, struct process *owner)
+{
+    char path[64], stat[512], *name, *end;
+
+    (void)snprintf(path, sizeof(path), "%d/stat", owner->pid);
+    if (ptn_file_read(proc, path, stat, sizeof(stat), NULL) < 0)
+        return;
+    name = strchr(stat, '(');
+    end = strrchr(stat, ')');
+    if (!name || !end || end < name)
+        return;
+    *end = 0;
+    (void)ptn_text_copy(owner->command, sizeof(owner->command), name + 1);
+    if (sscanf(end + 1, " %*c %" SCNd32, &owner->ppid) != 1)
+        owner->ppid = -1;
 }
 
 static bool wanted(const struct ptn_listener *listeners, size_t n, uint64_t inode)
@@ -31,6 +57,7 @@ static bool wanted(const struct ptn_listener *listeners, size_t n, uint64_t inod
 /* A process that ends or may not be seen is no error: its sockets keep an unknown owner. */
 static void look_into(int proc, int32_t pid, struct ptn_listener *listeners, size_t n)
 {
+    struct process owner = {.pid = pid, .ppid = -1};
     ptn_auto(ptn_closedirp) DIR *dir = NULL;
     char path[64], target[64];
     struct dirent *entry;
@@ -46,17 +73,15 @@ static void look_into(int proc, int32_t pid, struct ptn_listener *listeners, siz
         return;
     }
     while ((entry = readdir(dir))) {
-        char command[64] = "";
         unsigned long long inode;
 
         if (entry->d_name[0] == '.' ||
             ptn_file_link(dirfd(dir), entry->d_name, target, sizeof(target)) < 0 ||
             sscanf(target, "socket:[%llu]", &inode) != 1 || !wanted(listeners, n, inode))
             continue;
-        (void)snprintf(path, sizeof(path), "%d/comm", pid);
-        if (ptn_file_read(proc, path, command, sizeof(command), NULL) > 0)
-            ptn_text_rstrip(command);
-        take(listeners, n, inode, pid, command);
+        if (!owner.command[0])
+            describe(proc, &owner);
+        take(listeners, n, inode, &owner);
     }
 }
 

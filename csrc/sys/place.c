@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Where this process runs: uname, os-release, /proc, capget, adjtimex. */
+/* Where this process runs: uname, os-release, /proc, /dev, selinuxfs, capget, adjtimex. */
 #include "sys/place.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -108,6 +110,59 @@ static void read_clock(struct ptn_place *place)
     place->uptime_s = (double)now.tv_sec + (double)now.tv_nsec / (double)PTN_S_NS;
 }
 
+static bool has_ipv6(void)
+{
+    ptn_auto(ptn_closep) int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    return fd >= 0;
+}
+
+/* The files in `path` that are called `stem` and a number. */
+static int32_t count_numbered(int root, const char *path, const char *stem)
+{
+    ptn_auto(ptn_closedirp) DIR *dir = NULL;
+    size_t stem_len = strlen(stem);
+    struct dirent *entry;
+    int32_t n = 0;
+    int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    dir = fdopendir(fd);
+    if (!dir)
+        (void)close(fd);
+    while (dir && (entry = readdir(dir)))
+        if (strncmp(entry->d_name, stem, stem_len) == 0) {
+            int64_t number;
+
+            n += ptn_text_i64(entry->d_name + stem_len, 0, INT32_MAX, &number) == 0;
+        }
+    return n;
+}
+
+/* NVIDIA's device files are /dev/nvidia0 and on; AMD's compute driver has /dev/kfd and a render
+ * node for each GPU. WSL2 has /dev/dxg, which does not tell how many are behind it. */
+static int32_t count_gpus(int root)
+{
+    int32_t n = count_numbered(root, "dev", "nvidia");
+
+    if (faccessat(root, "dev/kfd", F_OK, 0) == 0)
+        n += count_numbered(root, "dev/dri", "renderD");
+    return n == 0 && faccessat(root, "dev/dxg", F_OK, 0) == 0 ? -1 : n;
+}
+
+static void read_selinux(int root, struct ptn_place *place)
+{
+    char enforce[16] = "";
+
+    read_line(root, "/sys/fs/selinux/enforce", enforce, sizeof(enforce));
+    if (!enforce[0])
+        return; /* without SELinux, attr/current is another module's label */
+    (void)ptn_text_copy(place->selinux, sizeof(place->selinux),
+                        enforce[0] == '1' ? "enforcing" : "permissive");
+    read_line(root, "/proc/self/attr/current", place->selinux_label, sizeof(place->selinux_label));
+}
+
 static int count_cpus(void)
 {
     cpu_set_t set;
@@ -142,6 +197,9 @@ int ptn_place_get(const char *root, struct ptn_place *ret_place, struct ptn_err 
         place.proc_sys_readonly = (fs.f_flag & ST_RDONLY) != 0;
     place.cpus = count_cpus();
     read_clock(&place);
+    place.ipv6 = has_ipv6();
+    place.gpus = count_gpus(dir);
+    read_selinux(dir, &place);
     *ret_place = place;
     return 0;
 }

@@ -33,6 +33,10 @@ struct ptn_place {
     bool cap_net_admin, cap_net_raw, cap_net_bind;
     int8_t proc_sys_readonly;  /* -1 = unknown */
     int8_t clock_synchronized; /* -1 = unknown */
+    bool ipv6;
+    int32_t gpus;     /* -1 = unknown */
+    char selinux[12]; /* empty = no SELinux */
+    char selinux_label[128];
     int32_t cpus;
     double unix_time_s, uptime_s;
 };

@@ -119,6 +119,7 @@ static int keep_listener(const struct inet_diag_msg *msg, struct nlattr **tb, vo
     l->uid = msg->idiag_uid;
     l->inode = msg->idiag_inode;
     l->pid = -1;
+    l->ppid = -1;
     /* of a listener the kernel gives the backlog here (tcp_diag_get_info) */
     l->backlog = msg->idiag_wqueue > INT32_MAX ? -1 : (int32_t)msg->idiag_wqueue;
     l->v6only = -1;

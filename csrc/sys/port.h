@@ -20,6 +20,7 @@ struct ptn_listener {
     uint64_t inode;
     uint32_t uid;
     int32_t pid;     /* -1 = owner unknown */
+    int32_t ppid;    /* -1 = unknown */
     int32_t backlog; /* -1 = unknown */
     int32_t port;
     int8_t v6only; /* 1, 0, or -1 for IPv4 and where it is not told */

@@ -5,41 +5,42 @@ A question that cannot be asked becomes a gap with its reason; the others are as
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ptnet import _core, codec, redact
+from ptnet import launch as launcher
 from ptnet.errors import PtnetError, UsageError
 from ptnet.model import (
     Address,
     Counters,
     Gap,
-    HostsEntry,
     Job,
+    Launch,
     Limits,
     Link,
     LinkDetail,
     Listener,
-    Names,
     Neighbour,
     Place,
     PortRanges,
-    Resolution,
-    Resolved,
+    RdmaDevice,
     Route,
     Rule,
     Snapshot,
     SocketCounts,
     Sysctl,
 )
+from ptnet.resolver import NAMES_TIMEOUT_S, names
 from ptnet.version import VERSION
 
 T = TypeVar("T")
-
-NAMES_TIMEOUT_S = 2.0
 
 SYSCTLS = (
     "net.core.somaxconn",
@@ -103,6 +104,7 @@ SYSCTLS = (
     "net.ipv6.bindv6only",
     "net.netfilter.nf_conntrack_max",
     "net.netfilter.nf_conntrack_count",
+    "net.netfilter.nf_conntrack_tcp_be_liberal",
     "kernel.numa_balancing",
 )
 
@@ -112,15 +114,17 @@ def collect(
     detail: bool = False,
     names_timeout_s: float = NAMES_TIMEOUT_S,
     environ: Mapping[str, str] = os.environ,
+    launch: Launch | None = None,
 ) -> Snapshot:
     """Everything that this process can see of its node, in some milliseconds; nothing is changed,
-    and nothing sent but the look-up of the host's own name (at most `names_timeout_s` seconds).
+    and nothing sent but the look-up of the host's own name and the master's (at most
+    `names_timeout_s` seconds).
 
     `detail` adds rings, channels, pause, FEC and offloads of every link. Variables that matter to
-    the job's network are kept with their secrets masked.
+    the job's network are kept with their secrets masked. `launch` is what the launcher said, where
+    its command line says it; else the variables do.
     """
-    from ptnet import launch
-
+    launch = launch or launcher.detect(environ)
     gaps: list[Gap] = []
 
     def ask(fact: str, question: Callable[[], T], otherwise: T) -> T:
@@ -137,8 +141,8 @@ def collect(
         place=ask("place", place, None),
         limits=ask("limits", lambda: Limits(**_core.limits()), None),
         env=redact.environment(environ),
-        launch=launch.detect(environ),
-        names=ask("names", lambda: names(names_timeout_s, gaps), None),
+        launch=launch,
+        names=ask("names", lambda: names(names_timeout_s, gaps, launch.master_addr), None),
         links=ask("links", lambda: links(detail=detail), []),
         default_routes=ask("default_routes", lambda: _all(Route, _core.default_routes()), []),
         rules=ask("rules", lambda: _all(Rule, _core.rules()), []),
@@ -147,6 +151,8 @@ def collect(
         socket_counts=ask("socket_counts", lambda: SocketCounts(**_core.socket_counts()), None),
         port_ranges=ask("port_ranges", lambda: PortRanges(**_core.port_ranges()), None),
         sysctls=ask("sysctls", lambda: sysctl(*SYSCTLS), []),
+        rdma=ask("rdma", lambda: _all(RdmaDevice, _core.rdma()), []),
+        torch=torch_version(),
     )
     snapshot.gaps = gaps
     return snapshot
@@ -161,29 +167,17 @@ def place() -> Place:
     return Place(**_core.place())
 
 
-def names(timeout_s: float = NAMES_TIMEOUT_S, gaps: list[Gap] | None = None) -> Names:
-    """This host's names, what its own name resolves to, and the files of the resolver."""
-    files = _core.name_files()
-    for gap in files.pop("gaps"):
-        if gaps is not None:
-            gaps.append(Gap(f"names.{gap['fact']}", gap["reason"]))
-    hosts = _all(HostsEntry, files.pop("hosts"))
-    hostname = _core.host_name()
-    row = _core.resolve([hostname], timeout_s, reverse=True)[0]
-    own = Resolution(**{**row, "addresses": _all(Resolved, row["addresses"])})
-    return Names(hostname=hostname, fqdn=_fqdn(hostname, own, hosts), own=own, hosts=hosts, **files)
-
-
-def _fqdn(hostname: str, own: Resolution, hosts: list[HostsEntry]) -> str:
-    """socket.getfqdn() without its wait: the first with a dot of the names that the host's first
-    address leads back to, else the first of them, be it `localhost`. getnameinfo gives the first;
-    those behind it stand in the same line of /etc/hosts."""
-    address = own.addresses[0] if own.addresses else None
-    if address is None or not address.reverse:
-        return hostname
-    entry = next((e for e in hosts if e.address == address.address), None)
-    aliases = entry.names if entry and entry.names[0] == address.reverse else []
-    return next((n for n in (address.reverse, *aliases) if "." in n), address.reverse)
+def torch_version() -> str | None:
+    """The version of the torch that `import torch` would load, without importing it."""
+    found = importlib.util.find_spec("torch")
+    if found is None or found.origin is None:
+        return None
+    try:
+        text = Path(found.origin).with_name("version.py").read_text()
+    except OSError:
+        return None
+    version = re.search(r"^__version__ = ['\"]([^'\"]+)", text, re.MULTILINE)
+    return version[1] if version else None
 
 
 def links(name: str | None = None, *, detail: bool = False) -> list[Link]:

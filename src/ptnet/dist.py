@@ -113,6 +113,7 @@ def read_torchrun(argv: list[str]) -> Torchrun:
         nnodes_max=most if most != least else None,
         backend=args.rdzv_backend,
         run_id=args.rdzv_id,
+        local_addr=args.local_addr,
     )
     if args.nproc_per_node.isdigit():
         launch.local_world_size = int(args.nproc_per_node)
@@ -127,7 +128,8 @@ def read_torchrun(argv: list[str]) -> Torchrun:
     elif args.rdzv_backend == "c10d" and launch.master_addr is not None:
         explicit = conf.get("is_host")
         must = explicit is not None
-        serves_it = _is_true(explicit) if must else _is_here(launch)
+        launch.is_host = _is_true(explicit) if must else None
+        serves_it = _is_here(launch) if launch.is_host is None else launch.is_host
     else:
         serves_it = must = False
     return Torchrun(argv, launch, serves_it, must)

@@ -11,6 +11,7 @@ MPI, MPICH, MVAPICH2, LSF; the operators of Kubeflow; SageMaker's training toolk
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 
 from ptnet import nodelist, redact
@@ -33,6 +34,8 @@ def detect(environ: Environ) -> Launch:
         _read(launch, environ, kind.variables)
         SPECIAL.get(kind.name, _nothing)(launch, environ)
     _read_master(launch, environ)
+    launch.local_addr = redact.text(environ.get("PET_LOCAL_ADDR", "")) or None
+    launch.interactive = hasattr(sys, "ps1") or "IPython" in sys.modules
     _derive_nodes(launch)
     _check_ranges(launch)
     return launch

@@ -204,6 +204,8 @@ class Listener:
     pid: int | None = None
     """None when the owner is another user's process or lies in another PID namespace."""
     command: str | None = None
+    ppid: int | None = None
+    """The owner's parent; 1 when whoever started it has ended."""
 
 
 @dataclass
@@ -303,6 +305,8 @@ class Names:
     fqdn: str | None
     """socket.getfqdn()'s rule: what torchrun's c10d agent hands out as MASTER_ADDR."""
     own: Resolution | None
+    master: Resolution | None = None
+    """The rendezvous host, where the launcher names one."""
     hosts: list[HostsEntry] = field(default_factory=list)
     nameservers: list[str] = field(default_factory=list)
     search: list[str] = field(default_factory=list)
@@ -322,7 +326,12 @@ class Limits:
     memlock_soft_bytes: int | None
     memlock_hard_bytes: int | None
     shm_size_bytes: int | None
+    """Of /dev/shm, as this user may use it."""
     shm_free_bytes: int | None
+    shm_error: str | None = None
+    """Why this process may not create files there, such as `EACCES`; None where it may."""
+    shm_nccl_files: int | None = None
+    """Files called `nccl-*` in it: of jobs that run, or that were killed."""
 
 
 @dataclass
@@ -358,6 +367,25 @@ class Place:
     unix_time_s: float
     uptime_s: float
     clock_synchronized: bool | None
+    ipv6: bool | None = None
+    """Can a socket be opened for IPv6."""
+    gpus: int | None = None
+    """Number of NVIDIA device files (/dev/nvidia0, …) and AMD's compute nodes that are visible."""
+    selinux: str | None = None
+    """`enforcing` or `permissive`; None without SELinux."""
+    selinux_label: str | None = None
+    """The context of this process."""
+
+
+@dataclass
+class RdmaDevice:
+    """An InfiniBand or RoCE device."""
+
+    name: str
+    uverbs: str | None
+    """Its device file, e.g. `/dev/infiniband/uverbs0`."""
+    error: str | None = None
+    """Why this process may not open it: `ENOENT` where the container lacks it, `EACCES`."""
 
 
 # ---------------------------------------------------------------- launch
@@ -408,6 +436,12 @@ class Launch:
     """TORCHELASTIC_USE_AGENT_STORE: the agent serves the store, no rank binds the port."""
     backend: str | None = None
     """Rendezvous back end of torchrun: `static`, `c10d`, `etcd`, …"""
+    local_addr: str | None = None
+    """torchrun's --local-addr: what it tells the others in place of its own name."""
+    is_host: bool | None = None
+    """`is_host` of --rdzv-conf: whether this node serves the rendezvous; None: torch guesses."""
+    interactive: bool = False
+    """Is this a Python prompt or a notebook."""
     sources: dict[str, str] = field(default_factory=dict)
     """The variable or option that each field came from."""
     conflicts: list[Conflict] = field(default_factory=list)
@@ -442,6 +476,9 @@ class Snapshot:
     socket_counts: SocketCounts | None = None
     port_ranges: PortRanges | None = None
     sysctls: list[Sysctl] = field(default_factory=list)
+    rdma: list[RdmaDevice] = field(default_factory=list)
+    torch: str | None = None
+    """Version of the torch that would be imported; None without one."""
     gaps: list[Gap] = field(default_factory=list)
 
 
@@ -487,6 +524,8 @@ class Reach:
     """Who holds the port, when it is busy."""
     tries: int = 0
     waited_s: float = 0.0
+    unresolved_s: float = 0.0
+    """For how long the name did not resolve, before it did."""
     detail: str | None = None
     """What torch said, when the outcome is `failed`."""
 
@@ -502,6 +541,10 @@ class RankCard:
     netns: int | None = None
     pidns: int | None = None
     reach: Reach | None = None
+    devices: str | None = None
+    """CUDA_VISIBLE_DEVICES (or HIP_, ROCR_) as this rank was given it."""
+    asked: list[Resolution] = field(default_factory=list)
+    """What it makes of the names that other participants give out for themselves."""
     left: str | None = None
     """Set when the participant left before the verdict: why, e.g. `interrupted by SIGINT`."""
 

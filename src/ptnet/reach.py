@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ptnet import _core, dist
-from ptnet.model import BindTry, Connect, Launch, Listener, Reach, Resolution, Resolved, Route
+from ptnet.model import BindTry, Connect, Launch, Listener, Reach, Route
+from ptnet.resolver import resolve
 
 NAME_GRACE_S = 5.0
 """A name that does not resolve for this long will not."""
@@ -66,12 +67,6 @@ class Endpoint:
 
 def is_loopback(address: str) -> bool:
     return address.startswith(("127.", "::ffff:127.")) or address == "::1"
-
-
-def resolve(host: str, timeout_s: float = RESOLVE_S) -> Resolution:
-    """The addresses of a name, with a deadline."""
-    row = _core.resolve([host], timeout_s)[0]
-    return Resolution(**{**row, "addresses": [Resolved(**a) for a in row["addresses"]]})
 
 
 def holder(port: int) -> Listener | None:
@@ -191,11 +186,12 @@ def join(end: Endpoint, say: Say) -> Reach:
 def _wait_for_name(end: Endpoint, reach: Reach, started: float, say: Say) -> None:
     give_up = end.deadline_s if end.late_names else min(started + NAME_GRACE_S, end.deadline_s)
     while True:
-        reach.resolution = resolve(end.host)
+        reach.resolution = resolve(end.host, RESOLVE_S)
         reach.waited_s = time.monotonic() - started
         if not reach.resolution.error:
             reach.outcome = "ok"
             return
+        reach.unresolved_s = reach.waited_s
         reach.outcome = "unresolved"
         reach.tries += 1
         if time.monotonic() >= give_up:

@@ -24,6 +24,7 @@ from ptnet.model import Job, Launch, RankCard, Reach, Report, Snapshot, Stage
 from ptnet.waiting import Waiting
 
 DEFAULT_WAIT_S = 300.0
+DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 TELL_S = 4.0
 """How long a node that knows its own fault stays to tell the others."""
 
@@ -91,8 +92,7 @@ class Preflight:
     def _look(self) -> None:
         first = self.launch.unit == "node" or self.launch.local_rank in (0, None)
         if first:
-            self.snapshot = collect.collect(environ=self.environ)
-            self.snapshot.launch = self.launch
+            self.snapshot = collect.collect(environ=self.environ, launch=self.launch)
         place = self.snapshot.place if self.snapshot else collect.place()
         self.card = RankCard(
             node=os.uname().nodename,
@@ -101,6 +101,7 @@ class Preflight:
             boot_id=place.boot_id if place else None,
             netns=place.namespaces.get("net") if place else None,
             pidns=place.namespaces.get("pid") if place else None,
+            devices=next((self.environ[n] for n in DEVICES if n in self.environ), None),
         )
 
     def _job(self, complete: bool) -> Job:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from netns import netns
+from netns import environment, netns
 
 from ptnet import _core
 from ptnet.errors import SystemCallError, UsageError
@@ -105,6 +108,31 @@ def test_limits_equal_resource() -> None:
     assert _core.limits()["nofile_soft"] == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
+def limits_with_shm(options: str, prelude: str = "") -> dict[str, object]:
+    """The limits where /dev/shm is a private mount."""
+    mount = f"mount -t tmpfs -o {options} shm /dev/shm && touch /dev/shm/nccl-a /dev/shm/sem.b"
+    code = f"import json, os; from ptnet import _core as core; {prelude}\n"
+    code += "print(json.dumps(core.limits()))"
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", f'{mount} && exec "$0" -c "$1"', sys.executable, code],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_shared_memory() -> None:
+    limits = limits_with_shm("size=1m")
+    assert limits["shm_size_bytes"] == 1 << 20
+    assert (limits["shm_error"], limits["shm_nccl_files"]) == (None, 1)
+    denied = limits_with_shm("size=1m,mode=0755", "os.setuid(65534)")
+    assert (denied["shm_error"], denied["shm_nccl_files"]) == ("EACCES", 1)
+
+
 def test_the_place_is_this_process() -> None:
     place = _core.place()
     assert place["kernel"] == platform.release()
@@ -115,6 +143,7 @@ def test_the_place_is_this_process() -> None:
     for name, inode in place["namespaces"].items():
         assert os.readlink(f"/proc/self/ns/{name}") == f"{name}:[{inode}]"
     assert len(place["namespaces"]) >= 7
+    assert place["ipv6"] is socket.has_ipv6
     release = dict(
         line.split("=", 1)
         for line in Path("/etc/os-release").read_text().splitlines()
@@ -157,6 +186,20 @@ def test_capabilities_are_the_effective_ones() -> None:
         ({"sys/class/dmi/id/product_name": "Google Compute Engine\n"}, {"vm": "google"}),
         ({"etc/os-release": 'ID="centos"\nVERSION_ID=7\n'}, {"os_id": "centos", "os_version": "7"}),
         ({"usr/lib/os-release": "ID=fedora\n"}, {"os_id": "fedora"}),
+        ({"dev/null": ""}, {"gpus": 0}),
+        ({"dev/nvidia0": "", "dev/nvidia11": "", "dev/nvidiactl": ""}, {"gpus": 2}),
+        ({"dev/kfd": "", "dev/dri/renderD128": "", "dev/dri/card0": ""}, {"gpus": 1}),
+        ({"dev/dri/renderD128": ""}, {"gpus": 0}),
+        ({"dev/dxg": ""}, {"gpus": None}),
+        (
+            {"sys/fs/selinux/enforce": "1", "proc/self/attr/current": "u:r:container_t:s0\0"},
+            {"selinux": "enforcing", "selinux_label": "u:r:container_t:s0"},
+        ),
+        ({"sys/fs/selinux/enforce": "0"}, {"selinux": "permissive", "selinux_label": None}),
+        (
+            {"proc/self/attr/current": "docker-default (enforce)\n"},
+            {"selinux": None, "selinux_label": None},
+        ),
     ],
 )
 def test_signs_of_a_place(files: dict[str, str], fields: dict[str, object], tmp_path: Path) -> None:
@@ -166,6 +209,21 @@ def test_signs_of_a_place(files: dict[str, str], fields: dict[str, object], tmp_
         path.write_text(text)
     place = _core.place(str(tmp_path))
     assert {field: place[field] for field in fields} == fields
+
+
+def test_rdma_devices(tmp_path: Path) -> None:
+    for name, uverbs in (("mlx5_1", "uverbs1"), ("mlx5_0", "uverbs0"), ("rxe0", None)):
+        folder = tmp_path / "sys/class/infiniband" / name / "device/infiniband_verbs"
+        folder.mkdir(parents=True)
+        if uverbs:
+            (folder / uverbs).mkdir()
+    (tmp_path / "dev/infiniband").mkdir(parents=True)
+    (tmp_path / "dev/infiniband/uverbs0").touch()
+    zero, one, rxe = _core.rdma(str(tmp_path))
+    assert zero == {"name": "mlx5_0", "uverbs": "/dev/infiniband/uverbs0", "error": None}
+    assert one == {"name": "mlx5_1", "uverbs": "/dev/infiniband/uverbs1", "error": "ENOENT"}
+    assert rxe == {"name": "rxe0", "uverbs": None, "error": "ENOENT"}
+    assert _core.rdma() == [] or Path("/sys/class/infiniband").is_dir()
 
 
 def test_the_files_of_names(tmp_path: Path) -> None:

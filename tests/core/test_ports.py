@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 
 import pytest
 from netns import Netns, netns
@@ -76,13 +77,15 @@ def test_what_a_listener_is(served: tuple[Netns, int]) -> None:
     assert (rows[4001]["uid"], rows[4008]["uid"]) == (0, 65534)
     assert {r["pid"] for r in rows.values()} == {pid}
     assert rows[4001]["command"].startswith("python")
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    assert rows[4001]["ppid"] == int(stat.rpartition(")")[2].split()[1])
 
 
 def test_an_owner_that_may_not_be_seen_is_unknown(served: tuple[Netns, int]) -> None:
     space, _ = served
     rows = space.python("core.listeners()", prelude="import os; os.setuid(12345)")
     assert len(rows) == 8
-    assert {(r["pid"], r["command"]) for r in rows} == {(None, None)}
+    assert {(r["pid"], r["command"], r["ppid"]) for r in rows} == {(None, None, None)}
 
 
 def test_without_sock_diag_the_files_say_the_same(served: tuple[Netns, int]) -> None:

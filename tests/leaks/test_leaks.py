@@ -34,6 +34,7 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
     "neighbours": [()],
     "place": [("/",), ("/no/such/root",)],
     "port_ranges": [()],
+    "rdma": [("/",), ("/no/such/root",)],
     "resolve": [
         (["localhost", "127.0.0.1"], 5.0, True, True),
         ([""], 5.0),

@@ -12,7 +12,7 @@ ORDER = [
     ["errors", "version"],
     ["model"],
     ["codec", "json_schema", "redact"],
-    ["launchers"],
+    ["launchers", "resolver"],
     ["collect", "launch", "nodelist"],
     ["checks"],
     ["board", "dist", "gather", "probes", "reach", "stages", "tune", "waiting"],
@@ -23,7 +23,7 @@ RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 # Methods of the report that load what prints it when they are called.
 UPWARD = {("ptnet.model", "ptnet.codec"), ("ptnet.model", "ptnet.report")}
-ASK_THE_KERNEL = {"collect", "reach", "probes", "tune"}
+ASK_THE_KERNEL = {"collect", "reach", "resolver", "probes", "tune"}
 LONGER = {"src/ptnet/model.py": 700}  # one list of fields
 
 

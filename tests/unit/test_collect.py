@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ptnet import _core, codec, collect
+from ptnet import _core, codec, collect, resolver
 from ptnet.errors import PermissionDenied, UsageError
 from ptnet.model import HostsEntry, Job, Resolution, Resolved, Snapshot
 
@@ -79,12 +79,12 @@ def test_the_fqdn_is_getfqdns(
         return first, line[1:] if line[0] == first else [], [address]
 
     monkeypatch.setattr(socket, "gethostbyaddr", by_address)
-    assert collect._fqdn("n1", own, [HostsEntry(address, line, 1)]) == fqdn
+    assert resolver._fqdn("n1", own, [HostsEntry(address, line, 1)]) == fqdn
     assert socket.getfqdn("n1") == fqdn
 
 
 def test_this_hosts_fqdn_is_getfqdns() -> None:
-    assert collect.names().fqdn == socket.getfqdn()
+    assert resolver.names().fqdn == socket.getfqdn()
 
 
 def test_route_to_resolves_a_name_first() -> None:

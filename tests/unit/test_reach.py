@@ -39,7 +39,9 @@ class Kernel:
         self.slow_names = slow_names
         self.answers_s: list[float] = []
 
-    def resolve(self, names: list[str], timeout_s: float) -> list[dict[str, Any]]:
+    def resolve(
+        self, names: list[str], timeout_s: float, reverse: bool = False
+    ) -> list[dict[str, Any]]:
         if names[0].endswith(".invalid"):
             self._clock.sleep(timeout_s if self.slow_names else 0.001)
             error = "timeout" if self.slow_names else "no-such-name"
