@@ -125,9 +125,6 @@ def _read_master(launch: Launch, environ: Environ) -> None:
     if address:
         launch.master_addr = address
         launch.sources["master_addr"] = names[0]
-        if any(c.isspace() or c in "\"'[]/" for c in address):
-            expected = "a host name or an address, without blanks, quotes or brackets"
-            launch.invalid.append(InvalidValue(names[0], address, expected))
     if port:
         try:
             number = int(port)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ptnet.model import (
+    Address,
     BindTry,
     Conflict,
     Connect,
@@ -13,14 +14,20 @@ from ptnet.model import (
     InvalidValue,
     Job,
     Launch,
+    Limits,
+    Link,
     Listener,
     Names,
+    Place,
+    PortRanges,
     RankCard,
     Reach,
     Resolution,
     Resolved,
     Route,
     Snapshot,
+    SocketCounts,
+    Sysctl,
 )
 
 ADDRESSES = {"nodea": "10.77.0.1", "nodeb": "10.77.0.2"}
@@ -68,14 +75,121 @@ def connect(verdict: str, said: str | None = None) -> Connect:
     return Connect("10.77.0.1", 29500, "inet", verdict, said=said)
 
 
-def names(node: str, own: Resolution | None = None, *entries: HostsEntry) -> Names:
-    return Names(
-        node, node, own or resolution(ADDRESSES.get(node, "10.77.0.9")), hosts=list(entries)
+def own(node: str, *addresses: str) -> Resolution:
+    """What a node's own name resolves to: addresses of its own."""
+    found = [Resolved(a, "inet6" if ":" in a else "inet", local=True) for a in addresses]
+    return Resolution(node, found)
+
+
+def names(node: str, resolved: Resolution | None = None, *entries: HostsEntry) -> Names:
+    address = ADDRESSES.get(node, "10.77.0.9")
+    return Names(node, node, resolved or own(node, address), hosts=list(entries))
+
+
+def link(name: str, *addresses: str, kind: str = "physical") -> Link:
+    return Link(
+        name=name,
+        index=2,
+        altnames=[],
+        kind=kind,
+        info_kind=None,
+        flags=["up", "running"],
+        state="up",
+        carrier=True,
+        mtu=1500,
+        mac="02:00:00:00:00:01",
+        perm_mac=None,
+        master=None,
+        lower=None,
+        peer_netns=None,
+        numa_node=None,
+        pci_address=None,
+        driver=None,
+        speed_mbps=25000,
+        duplex="full",
+        autoneg=None,
+        counters=None,
+        addresses=[
+            Address(a, 64 if ":" in a else 24, "inet6" if ":" in a else "inet", "global")
+            for a in addresses
+        ],
     )
 
 
+def place(node: str, **fields: object) -> Place:
+    made = Place(
+        kernel="6.1.0",
+        machine="x86_64",
+        os_id="rocky",
+        os_version="9.4",
+        os_name="Rocky Linux 9.4",
+        boot_id=f"boot-{node}",
+        container=None,
+        kubernetes=False,
+        wsl=None,
+        vm=None,
+        signs=[],
+        namespaces={"net": 1, "pid": 2},
+        cgroup="0::/user.slice",
+        uid=1000,
+        cap_net_admin=False,
+        cap_net_raw=False,
+        cap_net_bind=False,
+        proc_sys_readonly=False,
+        cpus=64,
+        unix_time_s=1.0,
+        uptime_s=1.0,
+        clock_synchronized=True,
+        ipv6=True,
+        gpus=0,
+    )
+    return replace(made, **fields)
+
+
+def limits(**fields: object) -> Limits:
+    made = Limits(1024, 524288, 8 << 20, 8 << 20, 64 << 30, 64 << 30, None, 0)
+    return replace(made, **fields)
+
+
+def sysctls(**values: int) -> list[Sysctl]:
+    """By the last part of the key."""
+    known = {
+        "net.core.somaxconn": 4096,
+        "net.ipv4.tcp_abort_on_overflow": 0,
+        "net.netfilter.nf_conntrack_count": 100,
+        "net.netfilter.nf_conntrack_max": 262144,
+        "net.netfilter.nf_conntrack_tcp_be_liberal": 0,
+    }
+    return [
+        Sysctl(key, str(values.get(key.rpartition(".")[2], value))) for key, value in known.items()
+    ]
+
+
+def listener(port: int, **fields: object) -> Listener:
+    return replace(Listener("0.0.0.0", port, "inet", None, None, 0, 7, 128), **fields)
+
+
 def snapshot(node: str, launch: Launch, **fields: object) -> Snapshot:
-    made = Snapshot("0.1.0", node, 1.0, launch=launch, names=names(node))
+    """A healthy node without a GPU."""
+    made = Snapshot(
+        "0.1.0",
+        node,
+        1.0,
+        place=place(node),
+        limits=limits(),
+        launch=launch,
+        names=names(node),
+        links=[
+            link("lo", "127.0.0.1", kind="loopback"),
+            link("eth0", ADDRESSES.get(node, "10.77.0.9")),
+        ],
+        default_routes=[Route("default", gateway="10.77.0.254", interface="eth0")],
+        listeners=[listener(22, pid=800, ppid=1, command="sshd")],
+        socket_counts=SocketCounts(20, 3, 0, 0, 1),
+        port_ranges=PortRanges(32768, 60999, [], 1024),
+        sysctls=sysctls(),
+        torch="2.13.0",
+    )
     return replace(made, **fields)
 
 
@@ -89,7 +203,8 @@ def job(*cards: RankCard, **fields: object) -> Job:
 
 
 def card(launch: Launch, node: str, **fields: object) -> RankCard:
-    return replace(RankCard(node, 100, launch), **fields)
+    made = RankCard(node, 100, launch, boot_id=f"boot-{node}", netns=1, pidns=2)
+    return replace(made, **fields)
 
 
 def ranks(*, of_b: Launch | None = None, reach_of_b: Reach | None = None) -> Job:
@@ -130,7 +245,7 @@ def _serve(outcome: str, **fields: object) -> Callable[[], Job]:
 
 
 def _held() -> Listener:
-    return Listener("::", 29500, "inet6", False, None, 1000, 7, 5, pid=4711, command="nginx")
+    return listener(29500, uid=1000, pid=4711, command="nginx")
 
 
 def _loopback() -> Job:
@@ -161,7 +276,7 @@ def _nameless() -> Job:
 
 def _loopback_names() -> Job:
     made = ranks()
-    made.snapshots[0].names = names("nodea", Resolution("nodea", [Resolved("127.0.1.1", "inet")]))
+    made.snapshots[0].names = names("nodea", own("nodea", "127.0.1.1"))
     return made
 
 
@@ -211,7 +326,7 @@ WORDS = {
     "launch-invalid": ("MASTER_PORT", "70000", "1 to 65535"),
     "launch-incomplete": ("MASTER_ADDR",),
     "launcher-conflict": ("WORLD_SIZE=2", "SLURM_NTASKS=4"),
-    "own-name-unresolved": ("c10d rendezvous will raise",),
-    "hostname-loopback": ("127.0.1.1 on nodea", "Gloo"),
+    "own-name-unresolved": ("MASTER_ADDR",),
+    "hostname-loopback": ("nodea is 127.0.1.1", "Gloo"),
 }
 """What the sentence must contain."""

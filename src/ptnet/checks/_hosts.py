@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import re
 
+from ptnet.checks._facts import names_of
 from ptnet.checks._words import is_loopback
-from ptnet.model import Fix, HostsEntry, Job, Names
+from ptnet.model import Fix, HostsEntry, Job
 
 MOUNT = "in a container /etc/hosts is a mount: change it where the container is started"
 
 
-def _names(job: Job, node: str) -> Names | None:
-    return next((s.names for s in job.snapshots if s.node == node), None)
-
-
 def asked(job: Job, node: str) -> str:
     """Where that node looks names up."""
-    names = _names(job, node)
+    names = names_of(job, node)
     servers = ", ".join(names.nameservers) if names else ""
     return f"/etc/hosts; name servers {servers}" if servers else "/etc/hosts; no name server known"
 
 
 def loopback_line(job: Job, node: str, name: str) -> HostsEntry | None:
     """The line that gives a loopback address to `name` on that node."""
-    names = _names(job, node)
+    names = names_of(job, node)
     entries = names.hosts if names else []
     wanted = name.lower()
     return next(
@@ -34,6 +31,12 @@ def loopback_line(job: Job, node: str, name: str) -> HostsEntry | None:
         ),
         None,
     )
+
+
+def add_line(name: str, node: str) -> Fix:
+    """Give a name an address on that node."""
+    text = f"add a line “ADDRESS {name}” to /etc/hosts on {node}"
+    return Fix(text, file="/etc/hosts", needs_root=True)
 
 
 def without(name: str, entry: HostsEntry, node: str) -> Fix:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptnet.checks._facts import host, is_address, master_addresses, owns, placed, serves
 from ptnet.checks._hosts import asked, loopback_line, without
 from ptnet.checks._reached import SEEN, at, endpoint_check, finding, outcomes
-from ptnet.checks._words import master_option, port_option, who
-from ptnet.model import Evidence, Finding, Fix, Job
+from ptnet.checks._words import is_loopback, master_option, nodes, port_option, ranks, who
+from ptnet.model import Evidence, Finding, Fix, Job, RankCard, Resolution
 
 
 @endpoint_check("master-unresolved", title="The master's name does not resolve", family="F03")
@@ -52,74 +53,6 @@ def master_unresolved(job: Job) -> Iterator[Finding]:
 
 
 @endpoint_check(
-    "master-port-busy", title="The master's port is held by another program", family="F04"
-)
-def master_port_busy(job: Job) -> Iterator[Finding]:
-    """What it looks at
-        The listeners of the node that must serve the rendezvous store, and their owner.
-
-    Why it matters for training
-        The store cannot open its port: the master ends at once with EADDRINUSE, and all other nodes
-        wait for it, or talk to the stranger.
-
-    Fix
-        Choose another port on all nodes, or end the program that holds this one.
-
-    False alarms
-        None known: a port in LISTEN on any address of this host cannot be opened again.
-
-    Source
-        bind(2), EADDRINUSE; torch/csrc/distributed/c10d/TCPStoreLibUvBackend.cpp.
-    """
-    for card, reach in outcomes(job, "port-busy"):
-        held = reach.holder
-        by = "a process that this user cannot see"
-        if held and held.pid:
-            by = f"{held.command or 'a process'} (pid {held.pid}, uid {held.uid})"
-        option = port_option(card.launch)
-        yield finding(
-            "master-port-busy",
-            card,
-            f"{who(card)} must open port {reach.port} for the rendezvous, but it is held by {by}.",
-            Evidence(
-                "listener", f"{held.address if held else '?'}:{reach.port}", "free", "sock_diag"
-            ),
-            Fix(f"give another port with {option}, the same on all nodes"),
-            Fix(f"or see who holds it on {card.node}", ["ss", "-ltnp", f"sport = :{reach.port}"]),
-        )
-
-
-@endpoint_check(
-    "master-port-not-permitted", title="The master's port needs a privilege", family="F04"
-)
-def master_port_not_permitted(job: Job) -> Iterator[Finding]:
-    """What it looks at
-        The errno of the bind to the rendezvous port.
-
-    Why it matters for training
-        A port below net.ipv4.ip_unprivileged_port_start cannot be opened by an ordinary user: the
-        store never listens.
-
-    Fix
-        Choose a port from 1024 on, such as 29500.
-
-    False alarms
-        SELinux may refuse a port above 1024 with the same errno; another port helps there too.
-
-    Source
-        bind(2), EACCES; Documentation/networking/ip-sysctl.rst.
-    """
-    for card, reach in outcomes(job, "not-permitted"):
-        yield finding(
-            "master-port-not-permitted",
-            card,
-            f"{who(card)} may not open port {reach.port} for the rendezvous: permission denied.",
-            Evidence("bind", "EACCES", "permitted", "bind"),
-            Fix(f"give a port from 1024 on with {port_option(card.launch)}, the same on all nodes"),
-        )
-
-
-@endpoint_check(
     "master-not-a-store", title="Something else answers on the master's port", family="F04"
 )
 def master_not_a_store(job: Job) -> Iterator[Finding]:
@@ -157,6 +90,30 @@ def master_not_a_store(job: Job) -> Iterator[Finding]:
         )
 
 
+def _to_themselves(job: Job) -> Iterator[tuple[RankCard, str, str]]:
+    """The participants that are not the master, and whose master is themselves."""
+    for card, reach in outcomes(job, "loopback"):
+        yield card, reach.host, _first(reach.resolution, "loopback")
+    alone = len({host(c) for c in job.cards}) < 2
+    for card, snapshot in placed(job):
+        name = card.launch.master_addr or ""
+        addresses = master_addresses(card, snapshot)
+        own = snapshot.names.hostname if snapshot.names else None
+        literal = name == "localhost" or is_address(name)
+        if card.reach is not None or card.launch.agent_store or not addresses or alone:
+            continue
+        if all(map(is_loopback, addresses)) and (literal or not _same(name, own)):
+            yield card, name, addresses[0]
+
+
+def _same(name: str, own: str | None) -> bool:
+    return own is not None and name.split(".")[0].lower() == own.split(".")[0].lower()
+
+
+def _first(resolution: Resolution | None, otherwise: str) -> str:
+    return resolution.addresses[0].address if resolution else otherwise
+
+
 @endpoint_check(
     "master-loopback", title="The master's name leads to this host itself", family="F03"
 )
@@ -179,17 +136,16 @@ def master_loopback(job: Job) -> Iterator[Finding]:
     Source
         torch/csrc/distributed/c10d/socket.cpp; hosts(5).
     """
-    for card, reach in outcomes(job, "loopback"):
-        address = reach.resolution.addresses[0].address if reach.resolution else "loopback"
-        line = loopback_line(job, card.node, reach.host)
+    for card, name, address in _to_themselves(job):
+        line = loopback_line(job, card.node, name)
         where = f"/etc/hosts line {line.line}" if line else master_option(card.launch)
         fixes = [Fix(f"give the master's own address with {master_option(card.launch)}")]
         if line:
-            fixes.insert(0, without(reach.host, line, card.node))
+            fixes.insert(0, without(name, line, card.node))
         yield finding(
             "master-loopback",
             card,
-            f"on {who(card)} the master {reach.host} is {address}, which is this node itself: "
+            f"on {who(card)} the master {name} is {address}, which is this node itself: "
             "it can never reach the master.",
             Evidence("getaddrinfo", address, "the master's address", where),
             *fixes,
@@ -209,24 +165,45 @@ def master_not_local(job: Job) -> Iterator[Finding]:
         Give rank 0 to the host that the master's address names, or the address of this host to all.
 
     False alarms
-        None known: an address that is forwarded to this host is recognised by its own store.
+        None known: an address that is forwarded to this host is recognised by its own store. Before
+        that was tried, and where no other node has the address, it is a warning.
 
     Source
         torch/distributed/rendezvous.py (_create_c10d_store).
     """
-    for card, reach in outcomes(job, "not-local"):
-        address = reach.resolution.addresses[0].address if reach.resolution else reach.host
-        yield finding(
+    for card, name, address, owner in _elsewhere(job):
+        whose = f"an address of {owner}" if owner else f"not an address of {card.node}"
+        severity = "error" if owner or card.reach else "warning"
+        also = " and does not lead to its store" if card.reach else ""
+        yield Finding(
             "master-not-local",
-            card,
-            f"rank 0 runs on {card.node}, but the master {reach.host} is {address}, which is not "
-            f"an address of {card.node} and does not lead to its store.",
-            Evidence("bind", "not a local address", "an address of this host", SEEN),
-            Fix(
-                f"give rank 0 to the host {reach.host}, or this host's address with "
-                f"{master_option(card.launch)} on all nodes"
-            ),
+            severity,
+            f"rank 0 runs on {card.node}, but the master {name} is {address}, which is {whose}"
+            f"{also}.",
+            nodes(card),
+            ranks(card),
+            evidence=[Evidence("bind", "not a local address", "an address of this host", SEEN)],
+            fixes=[
+                Fix(
+                    f"give rank 0 to the host {name}, or this host's address with "
+                    f"{master_option(card.launch)} on all nodes"
+                )
+            ],
         )
+
+
+def _elsewhere(job: Job) -> Iterator[tuple[RankCard, str, str, str | None]]:
+    """Rank 0 where the master's address is not: the master, its address and its owner."""
+    for card, reach in outcomes(job, "not-local"):
+        yield card, reach.host, _first(reach.resolution, reach.host), None
+    for card, snapshot in placed(job):
+        addresses = master_addresses(card, snapshot)
+        if card.reach is not None or not serves(card) or not addresses or not snapshot.links:
+            continue
+        if any(is_loopback(a) or owns(snapshot, a) for a in addresses):
+            continue
+        owner = next((s.node for s in job.snapshots if owns(s, addresses[0])), None)
+        yield card, card.launch.master_addr or "", addresses[0], owner
 
 
 @endpoint_check(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ptnet.checks._words import nodes, ranks, who
 from ptnet.checks.registry import check
-from ptnet.model import Evidence, Finding, Fix, Job
+from ptnet.model import Evidence, Finding, Fix, Job, Launch
 
 
 @check("launch-invalid", title="A launcher variable or option has an unusable value", family="F07",
@@ -42,6 +42,85 @@ def launch_invalid(job: Job) -> Iterator[Finding]:
             )
 
 
+def _lacks_launcher(launch: Launch) -> bool:
+    """Are there variables of a node, and nothing that makes this process a rank."""
+    return launch.launcher == "variables" and launch.rank is None and launch.node_rank is not None
+
+
+@check("launcher-absent", title="A launcher's variables are set, but no rank", family="F07",
+       severity="warning", early=True)  # fmt: skip
+def launcher_absent(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        NODE_RANK and WORLD_SIZE without RANK and LOCAL_RANK.
+
+    Why it matters for training
+        They are those of a launcher that is not there: of the image, or of a shell before.
+        Lightning takes them for the sign that somebody else starts the other ranks, and waits.
+
+    Fix
+        Unset them, or start with the launcher that sets RANK.
+
+    False alarms
+        A framework that starts the ranks of its node itself and is told the node's number this way.
+
+    Source
+        lightning/fabric/plugins/environments/lightning.py.
+    """
+    for card in job.cards:
+        launch = card.launch
+        if not _lacks_launcher(launch):
+            continue
+        names = sorted(n for n in launch.sources.values() if n.isupper())
+        yield Finding(
+            "launcher-absent",
+            "warning",
+            f"{card.node}: {', '.join(names)} set, but not RANK: no launcher made this process a "
+            "rank.",
+            nodes(card),
+            evidence=[Evidence("RANK", "not set", "a rank", "RANK")],
+            fixes=[Fix(f"unset {', '.join(names)}, or start with torchrun")],
+        )
+
+
+@check("notebook-alone", title="A notebook is one of several ranks", family="F07",
+       severity="warning", early=True)  # fmt: skip
+def notebook_alone(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        RANK and a WORLD_SIZE above 1 in a Python prompt or a notebook.
+
+    Why it matters for training
+        init_process_group returns when all ranks have called it. The cell never returns if nobody
+        starts the others.
+
+    Fix
+        Start the ranks from the command line with torchrun, or from the notebook with a launcher
+        that starts all of them.
+
+    False alarms
+        Ranks that were started by hand elsewhere.
+
+    Source
+        torch.distributed.init_process_group.
+    """
+    for card in job.cards:
+        launch = card.launch
+        if not launch.interactive or launch.rank is None or (launch.world_size or 1) < 2:
+            continue
+        yield Finding(
+            "notebook-alone",
+            "warning",
+            f"{card.node}: this notebook or prompt is rank {launch.rank} of {launch.world_size}, "
+            "and waits until somebody starts the others.",
+            nodes(card),
+            ranks(card),
+            evidence=[Evidence("WORLD_SIZE", str(launch.world_size), "1", "WORLD_SIZE")],
+            fixes=[
+                Fix("start all ranks with torchrun"),
+                Fix("or set WORLD_SIZE=1 for a notebook that runs alone"),
+            ],
+        )
+
+
 @check(
     "launch-incomplete", title="A variable that torch needs is not set", family="F07", early=True
 )
@@ -63,7 +142,7 @@ def launch_incomplete(job: Job) -> Iterator[Finding]:
     """
     for card in job.cards:
         launch = card.launch
-        if launch.unit != "rank" or launch.launcher == "none":
+        if launch.unit != "rank" or launch.launcher == "none" or _lacks_launcher(launch):
             continue
         bad = {i.variable for i in launch.invalid}
         have = {

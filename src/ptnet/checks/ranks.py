@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ptnet.checks._facts import host
 from ptnet.checks._words import (
     is_loopback,
     kind,
@@ -41,24 +42,67 @@ def rank_duplicate(job: Job) -> Iterator[Finding]:
     Source
         torch/distributed/rendezvous.py; NCCL bootstrap (“rank has already checked in”).
     """
-    by_rank: dict[int, list[RankCard]] = defaultdict(list)
+    by_rank: dict[tuple[str, int, str], list[RankCard]] = defaultdict(list)
     for card in job.cards:
         n = number(card.launch)
         if n is not None:
-            by_rank[n].append(card)
-    for n, cards in sorted(by_rank.items()):
-        if len(cards) < 2:
+            by_rank[kind(card.launch), n, card.launch.run_id or ""].append(card)
+        elif card.launch.node_rank is not None:
+            by_rank["node rank", card.launch.node_rank, card.launch.run_id or ""].append(card)
+    for (what, n, _), cards in sorted(by_rank.items()):
+        if len(cards) < 2 or (what == "node rank" and len({host(c) for c in cards}) < 2):
             continue
-        given = listed([f"{c.node} (pid {c.pid})" for c in cards], 4)
+        given = listed([f"{c.node} (pid {c.pid})" if c.pid else c.node for c in cards], 4)
         launch = cards[0].launch
         yield Finding(
             "rank-duplicate",
             "error",
-            f"{kind(launch)} {n} is given to {len(cards)} processes: {given}.",
+            f"{what} {n} is given to {len(cards)} processes: {given}.",
             nodes(*cards),
             [n],
-            evidence=[Evidence(kind(launch), given, "one process", rank_option(launch))],
-            fixes=[Fix(f"give each its own {kind(launch)} with {rank_option(launch)}")],
+            evidence=[Evidence(what, given, "one process", rank_option(launch))],
+            fixes=[Fix(f"give each its own {what} with {rank_option(launch)}")],
+        )
+
+
+@check("local-rank-duplicate", title="Two ranks of a node have one local rank", family="F07",
+       severity="warning", early=True)  # fmt: skip
+def local_rank_duplicate(job: Job) -> Iterator[Finding]:
+    """What it looks at
+        LOCAL_RANK and CUDA_VISIBLE_DEVICES of the ranks of each node.
+
+    Why it matters for training
+        Scripts take the GPU of their local rank: two ranks then take one, and NCCL ends with
+        “Duplicate GPU detected”.
+
+    Fix
+        Take LOCAL_RANK from the launcher, and pass no --local-rank of your own.
+
+    False alarms
+        Ranks that choose their GPU in another way. Silent where the host has no GPU.
+
+    Source
+        NCCL init.cc (“Duplicate GPU detected”).
+    """
+    without_gpu = {s.node for s in job.snapshots if s.place and s.place.gpus == 0}
+    by_local: dict[tuple[object, ...], list[RankCard]] = defaultdict(list)
+    for card in job.cards:
+        if card.launch.local_rank is not None and card.node not in without_gpu:
+            by_local[(*host(card), card.launch.local_rank, card.devices)].append(card)
+    for cards in by_local.values():
+        given = sorted({c.launch.rank for c in cards if c.launch.rank is not None})
+        if len(given) < 2:
+            continue
+        local = cards[0].launch.local_rank
+        yield Finding(
+            "local-rank-duplicate",
+            "warning",
+            f"{cards[0].node}: ranks {spans(given)} all have local rank {local}: they will take "
+            "one GPU.",
+            nodes(*cards),
+            given,
+            evidence=[Evidence("local rank", str(local), "one rank", "LOCAL_RANK")],
+            fixes=[Fix("take LOCAL_RANK from the launcher, each rank of a node its own")],
         )
 
 
@@ -112,23 +156,23 @@ def world_size_mismatch(job: Job) -> Iterator[Finding]:
 
 
 @check("master-mismatch", title="The participants were given different masters", family="F07",
-       severity="warning", needs=("everybody",), early=True)  # fmt: skip
+       needs=("everybody",), early=True)  # fmt: skip
 def master_mismatch(job: Job) -> Iterator[Finding]:
     """What it looks at
         The master's address and port as each participant was given them.
 
     Why it matters for training
-        They met this time, since the names lead to one store; a change of DNS or of a port parts
-        them.
+        With different ports they wait for each other until the time-out. With different names they
+        may meet, as long as the names lead to one host.
 
     Fix
         Give the same address and port everywhere.
 
     False alarms
-        A name here and its address there, on purpose.
+        A name here and its address there, on purpose: a warning. So is all that nevertheless met.
 
     Source
-        torch/distributed/rendezvous.py.
+        torch/distributed/rendezvous.py. Seen with torch 2.13: two ports time out.
     """
     by_master: dict[str, list[RankCard]] = defaultdict(list)
     for card in job.cards:
@@ -138,9 +182,11 @@ def master_mismatch(job: Job) -> Iterator[Finding]:
         return
     parts = [f"{m} on {listed(nodes(*cards), 4)}" for m, cards in sorted(by_master.items())]
     everyone = [c for cards in by_master.values() for c in cards]
+    met = all(c.reach is not None and c.reach.outcome == "ok" for c in everyone)
+    ports = {c.launch.master_port for c in everyone}
     yield Finding(
         "master-mismatch",
-        "warning",
+        "error" if len(ports) > 1 and not met else "warning",
         f"the master is not the same everywhere: {' but '.join(parts)}.",
         nodes(*everyone),
         ranks(*everyone),

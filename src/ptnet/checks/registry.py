@@ -12,7 +12,11 @@ from ptnet.errors import UsageError
 from ptnet.model import ERROR, SEVERITIES, Finding, Job, Missing, Report, Skipped
 from ptnet.version import VERSION
 
-MODULES = ("endpoint", "path", "ranks", "launcher", "names")
+MODULES = (
+    *("endpoint", "ports", "path", "ranks", "launcher"),
+    *("names", "master", "identity", "family", "environment"),
+    *("limits", "kernel"),
+)
 HEADINGS = (
     "What it looks at",
     "Why it matters for training",

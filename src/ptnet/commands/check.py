@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ptnet import checks
 from ptnet.collect import collect, load
 from ptnet.commands.output import add_fail_on, exit_code, parser, put_report
-from ptnet.model import Job, RankCard, Snapshot
+from ptnet.model import Job, Launch, RankCard, Snapshot
 
 TEXT = """Judge this host, or snapshots and jobs from JSON files (ptnet snapshot writes them; - is
 standard input): several snapshots are judged as the nodes of one job."""
@@ -23,6 +23,19 @@ def main(argv: Sequence[str]) -> int:
     return exit_code(report, options.fail_on)
 
 
+def card(snapshot: Snapshot, launch: Launch) -> RankCard:
+    """The participant that took a snapshot."""
+    place = snapshot.place
+    return RankCard(
+        node=snapshot.node,
+        pid=0,
+        launch=launch,
+        boot_id=place.boot_id if place else None,
+        netns=place.namespaces.get("net") if place else None,
+        pidns=place.namespaces.get("pid") if place else None,
+    )
+
+
 def job(parts: Sequence[Snapshot | Job]) -> Job:
     """One job of all nodes and cards that were loaded."""
     whole = Job()
@@ -30,7 +43,7 @@ def job(parts: Sequence[Snapshot | Job]) -> Job:
         if isinstance(part, Snapshot):
             whole.snapshots.append(part)
             if part.launch is not None:
-                whole.cards.append(RankCard(node=part.node, pid=0, launch=part.launch))
+                whole.cards.append(card(part, part.launch))
             continue
         whole.snapshots += part.snapshots
         whole.cards += part.cards
