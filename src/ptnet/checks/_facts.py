@@ -44,14 +44,14 @@ def several_nodes(job: Job) -> bool:
 def serves(card: RankCard) -> bool:
     """Must this participant's process open the master's port, whatever happens."""
     launch = card.launch
-    if launch.unit == "node" and launch.backend == "c10d":
+    if is_c10d(launch):
         return bool(launch.is_host)
     return number(launch) == 0 and not launch.agent_store
 
 
 def is_c10d(launch: Launch) -> bool:
     """Is this a node in front of torchrun, whose agents meet on a c10d store."""
-    return launch.unit == "node" and launch.launcher == "torchrun" and launch.backend == "c10d"
+    return launch.backend == "c10d"
 
 
 def is_address(host: str) -> bool:
@@ -63,14 +63,16 @@ def is_address(host: str) -> bool:
     return True
 
 
-def master_addresses(card: RankCard, snapshot: Snapshot | None) -> list[str]:
+def master_addresses(card: RankCard, snapshot: Snapshot) -> list[str]:
     """The master's addresses as this node sees them; none where nobody has looked."""
     if card.reach is not None and card.reach.resolution is not None:
         return [a.address for a in card.reach.resolution.addresses]
     host = card.launch.master_addr
+    if host == "localhost":
+        return ["127.0.0.1"]
     if host and is_address(host):
         return [host]
-    known = snapshot.names.master if snapshot and snapshot.names else None
+    known = snapshot.names.master if snapshot.names else None
     return [a.address for a in known.addresses] if known and known.name == host else []
 
 

@@ -110,6 +110,10 @@ def _same(name: str, own: str | None) -> bool:
     return own is not None and name.split(".")[0].lower() == own.split(".")[0].lower()
 
 
+def _named(name: str, address: str) -> str:
+    return name if name == address else f"{name} ({address})"
+
+
 def _first(resolution: Resolution | None, otherwise: str) -> str:
     return resolution.addresses[0].address if resolution else otherwise
 
@@ -145,8 +149,8 @@ def master_loopback(job: Job) -> Iterator[Finding]:
         yield finding(
             "master-loopback",
             card,
-            f"on {who(card)} the master {name} is {address}, which is this node itself: "
-            "it can never reach the master.",
+            f"on {who(card)} the master {_named(name, address)} is this node itself: it can never "
+            "reach the master.",
             Evidence("getaddrinfo", address, "the master's address", where),
             *fixes,
         )
@@ -178,8 +182,7 @@ def master_not_local(job: Job) -> Iterator[Finding]:
         yield Finding(
             "master-not-local",
             severity,
-            f"rank 0 runs on {card.node}, but the master {name} is {address}, which is {whose}"
-            f"{also}.",
+            f"rank 0 runs on {card.node}, but the master {_named(name, address)} is {whose}{also}.",
             nodes(card),
             ranks(card),
             evidence=[Evidence("bind", "not a local address", "an address of this host", SEEN)],

@@ -235,15 +235,14 @@ def nofile_low(job: Job) -> Iterator[Finding]:
     """
     for card, snapshot in _firsts(job):
         limits, world = snapshot.limits, _world(card)
-        soft = limits.nofile_soft if limits else None
-        if limits is None or soft is None or soft < 0:
+        soft, hard = (limits.nofile_soft, limits.nofile_hard) if limits else (None, None)
+        if soft is None or soft < 0:
             continue
         least = world + FILES_BESIDE_GLOO
         wanted = max(least, FILES_PER_RANK * world if several_nodes(job) else 0)
         if soft >= wanted:
             continue
-        hard = limits.nofile_hard or -1
-        top = wanted if hard < 0 else min(hard, max(wanted, 65536))
+        top = wanted if hard is None or hard < 0 else min(hard, max(wanted, 65536))
         yield _finding(
             "nofile-low",
             "error" if soft < least else "warning",

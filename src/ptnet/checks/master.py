@@ -126,10 +126,12 @@ def master_name_late(job: Job) -> Iterator[Finding]:
 
 def _is_recognised(launch: Launch, snapshot: Snapshot, addresses: list[str]) -> bool:
     """torch's rule whether the rendezvous host is this host (_matches_machine_hostname)."""
-    host, own = launch.master_addr, snapshot.names.own if snapshot.names else None
+    host, own = launch.master_addr or "", snapshot.names.own if snapshot.names else None
     if launch.is_host is not None:
         return launch.is_host
-    if host is None or own is None or is_loopback(host) or host in (own.name, own.canonical):
+    if own is None or own.error is not None:
+        return True  # unknown, or torch raises: another check says so
+    if is_loopback(host) or host in (own.name, own.canonical):
         return True
     return any(a.address in addresses for a in own.addresses)
 
@@ -157,14 +159,15 @@ def rendezvous_no_host(job: Job) -> Iterator[Finding]:
         torch/distributed/elastic/rendezvous/utils.py. Seen with torch 2.13 in two namespaces: both
         agents wait.
     """
-    agents = [(c, s) for c, s in placed(job) if is_c10d(c.launch) and c.launch.master_addr]
-    known = [(c, s, master_addresses(c, s)) for c, s in agents]
+    known = [(c, s, master_addresses(c, s)) for c, s in placed(job) if is_c10d(c.launch)]
     if any(_is_recognised(c.launch, s, addresses) for c, s, addresses in known):
         return
+    of_nodes = {a.address for _, s, _ in known for link in s.links for a in link.addresses}
     for card, snapshot, addresses in known:
-        endpoint = card.launch.master_addr
+        endpoint = card.launch.master_addr or ""
         mine = [a for a in addresses if owns(snapshot, a) and not is_loopback(a)]
-        if not mine and not (job.complete and addresses and len(known) == card.launch.nnodes):
+        nobodys = bool(addresses) and of_nodes.isdisjoint(addresses)
+        if not mine and not (nobodys and job.complete and len(known) == card.launch.nnodes):
             continue
         own = snapshot.names.own if snapshot.names else None
         name = own.name if own else card.node
@@ -177,7 +180,7 @@ def rendezvous_no_host(job: Job) -> Iterator[Finding]:
             f"{name} ({theirs or 'unresolved'}) only: no node will open the store.",
             nodes(card),
             ranks(card),
-            evidence=[Evidence("endpoint", endpoint or "", name, "--rdzv-endpoint")],
+            evidence=[Evidence("endpoint", endpoint, name, "--rdzv-endpoint")],
             fixes=[
                 Fix("give the host name of one node with --rdzv-endpoint, on all nodes"),
                 Fix("or give --rdzv-conf is_host=1 on that node and is_host=0 on the others"),
@@ -259,7 +262,7 @@ def slurm_master_not_in_nodelist(job: Job) -> Iterator[Finding]:
     for card, snapshot in placed(job):
         text = snapshot.env.get("SLURM_JOB_NODELIST", "")
         host = card.launch.master_addr
-        if not text or not host or is_address(host) or is_loopback(host):
+        if not host or is_address(host) or is_loopback(host):
             continue
         members = _members(text)
         if not members or host.split(".")[0] in members:

@@ -65,7 +65,7 @@ def master_port_busy(job: Job) -> Iterator[Finding]:
             Fix(f"give another port with {port_option(card.launch)}, the same on all nodes"),
             Fix(f"or see who holds it on {card.node}", ["ss", "-ltnp", f"sport = :{port}"]),
         ]
-        if held and held.pid and held.ppid == 1:
+        if held and held.ppid == 1:
             fixes.append(Fix("or end it", ["kill", str(held.pid)], risk="look at it first"))
         yield finding(
             "master-port-busy",

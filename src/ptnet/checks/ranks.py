@@ -110,8 +110,7 @@ def _size(launch: Launch) -> str | None:
     size = launch.world_size if launch.unit == "rank" else launch.nnodes
     if size is None:
         return None
-    most = launch.nnodes_max if launch.unit == "node" else None
-    return f"{size}:{most}" if most else str(size)
+    return f"{size}:{launch.nnodes_max}" if launch.nnodes_max else str(size)
 
 
 @check("world-size-mismatch", title="The participants expect different world sizes", family="F07",
@@ -215,7 +214,7 @@ def ranks_missing(job: Job) -> Iterator[Finding]:
         torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py.
     """
     absent = missing(job)
-    if not absent or job.expected is None:
+    if not absent:
         return
     unit = absent[0].unit
     here = listed([who(c) for c in job.cards]) or "nobody"
@@ -231,7 +230,7 @@ def ranks_missing(job: Job) -> Iterator[Finding]:
     yield Finding(
         "ranks-missing",
         "error",
-        f"{lead} never came: {len(job.cards)} of {plural(job.expected, unit)} here after "
+        f"{lead} never came: {len(job.cards)} of {plural(job.expected or 0, unit)} here after "
         f"{job.waited_s or 0:.0f} s ({here}){hint}.",
         nodes(*job.cards),
         known,
