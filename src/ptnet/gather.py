@@ -18,9 +18,13 @@ from dataclasses import dataclass, field
 
 from ptnet import checks, codec
 from ptnet.board import SLOTS, VERDICT, Board, BoardLost
-from ptnet.model import ERROR, Job, RankCard, Report, Snapshot
+from ptnet.model import ERROR, Job, RankCard, Report, Resolution, Snapshot
+from ptnet.resolver import resolve
 
 ACKS = "acks"
+ASK = "ask"
+"""The key of a name that every participant shall look up before the verdict."""
+ASK_S = 4.0
 MAX_BYTES = 16 << 20
 """Of one card or snapshot, unpacked."""
 PAUSE_S = (0.005, 0.2)
@@ -108,6 +112,7 @@ class Meeting:
             if decided is not None:
                 return decided
             left_s = self.deadline_s - time.monotonic()
+            self._answer()
             if self._leads() or left_s <= 0:
                 report = self._decide(left_s <= 0)
                 if report is not None:
@@ -120,6 +125,7 @@ class Meeting:
         """The report, once there is enough for one."""
         news = self._read()
         if len(self.cards) >= self.expected:
+            self._ask()
             return checks.judge(self._job(complete=True))
         if late:
             job = self._job(complete=False)
@@ -131,6 +137,52 @@ class Meeting:
             if any(f.severity == ERROR for f in early.findings):
                 return early
         return None
+
+    def _given_out(self) -> str | None:
+        """The name that torchrun's first agent will tell the ranks of all nodes: with c10d the
+        agents are ranked by the text of their names."""
+        names = []
+        for n, card in self.cards.items():
+            of_host = self.snapshots[n].names if n in self.snapshots else None
+            name = card.launch.local_addr or (of_host.fqdn if of_host else None)
+            if card.launch.backend != "c10d" or name is None:
+                return None
+            names.append(name)
+        return min(names) if len(names) > 1 else None
+
+    def _ask(self) -> None:
+        """Let everybody look that name up, and read what they make of it."""
+        name = self._given_out()
+        if name is None:
+            return
+        self.board.put_once(ASK, name.encode())
+        self._answer()
+        give_up = min(self.deadline_s, time.monotonic() + ASK_S + CARD_S)
+        while (silent := [n for n, c in self.cards.items() if not c.asked]) and (
+            time.monotonic() < give_up
+        ):
+            time.sleep(PAUSE_S[0])
+            for n, packed in zip(
+                silent, self.board.get([f"card/{n}" for n in silent]), strict=True
+            ):
+                if packed is not None:
+                    self.cards[n] = codec.load(RankCard, unpack(packed))
+
+    def _answer(self) -> None:
+        """Look up the name that was asked for; the own name is left alone, which may be loopback
+        here without harm."""
+        if self.card.launch.backend != "c10d" or self.card.asked:
+            return
+        name = self.board.get([ASK])[0]
+        if name is None:
+            return
+        text = name.decode(errors="replace")
+        names = self.snapshot.names if self.snapshot else None
+        own = self.card.launch.local_addr or (names.fqdn if names else None)
+        self.card.asked = [Resolution(text) if text == own else resolve(text, ASK_S)]
+        self._put()
+        if self.slot in self.cards:
+            self.cards[self.slot] = self.card
 
     def _read(self) -> bool:
         """Read the cards that came since; True if there were any."""

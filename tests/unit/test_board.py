@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.jobs import card, rank, snapshot
+from unit.jobs import agent, card, rank, snapshot
 
+from ptnet import gather
 from ptnet.board import SLOTS, VERDICT, BoardLost, DirectoryBoard
 from ptnet.codec import dump
 from ptnet.errors import UsageError
 from ptnet.gather import Meeting, pack
-from ptnet.model import Launch, RankCard, Report
+from ptnet.model import Launch, RankCard, Report, Resolution
 
 PREFIX = "ptnet/none/0/ranks"
 
@@ -207,7 +208,7 @@ def test_who_comes_late_checks_itself_and_holds_up_nobody(tmp_path: Path) -> Non
 def test_a_card_of_an_ended_process_does_not_count(tmp_path: Path) -> None:
     """A node that is started again: its earlier process has gone without a word."""
     board = DirectoryBoard(tmp_path, PREFIX)
-    with_pid = replace(RankCard("nodea", 2**22 - 3, rank(0, "nodea")), boot_id="nodea")
+    with_pid = replace(RankCard("nodea", 2**22 - 3, rank(0, "nodea")), boot_id="nodea", pidns=2)
     board.add(SLOTS)
     board.put("card/1", pack(dump(with_pid)))
     reports = meet(tmp_path, TWO)
@@ -243,3 +244,32 @@ def test_a_meeting_cleared_up_by_others_is_opened_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     assert second.add(SLOTS) == 1
     assert second.put_once(VERDICT, b"x") == b"x"
+
+
+def test_agents_look_up_the_name_that_the_first_will_give_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torchrun ranks its agents by their names: `nodea` is the first of the three."""
+    asked: list[str] = []
+
+    def resolve(name: str, timeout_s: float) -> Resolution:
+        asked.append(name)
+        return Resolution(name, error="no-such-name")
+
+    monkeypatch.setattr(gather, "resolve", resolve)
+    agents = [(node, agent(None, backend="c10d", nnodes=3)) for node in ("nodec", "nodea", "nodeb")]
+    reports = meet(tmp_path, agents, expected=3)
+    assert asked == ["nodea", "nodea"]  # not by itself
+    for report in reports:
+        assert report
+        found = {(f.id, *f.nodes) for f in report.findings}
+        assert found == {("agent-name-unresolved", n) for n in ("nodeb", "nodec")}
+
+
+def test_other_participants_are_asked_nothing(tmp_path: Path) -> None:
+    meeting = [(n, agent(i, backend="static")) for i, n in enumerate(("nodea", "nodeb"))]
+    board = DirectoryBoard(tmp_path, PREFIX)
+    asked: list[bytes | None] = []
+    reports = meet(tmp_path, meeting, between=lambda: asked.extend(board.get(["ask"])))
+    assert [r and r.verdict for r in reports] == ["pass", "pass"]
+    assert set(asked) == {None}

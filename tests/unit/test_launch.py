@@ -160,8 +160,6 @@ def test_a_shell_of_salloc_is_no_rank() -> None:
         ({"MASTER_PORT": "70000"}, "MASTER_PORT"),
         ({"MASTER_PORT": "0"}, "MASTER_PORT"),
         ({"MASTER_PORT": "29500x"}, "MASTER_PORT"),
-        ({"MASTER_ADDR": "node a"}, "MASTER_ADDR"),
-        ({"MASTER_ADDR": "[::1]"}, "MASTER_ADDR"),
     ],
 )
 def test_a_value_that_torch_cannot_use_is_named(change: dict[str, str], variable: str) -> None:
