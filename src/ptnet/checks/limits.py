@@ -15,9 +15,9 @@ SHM_ERROR_BYTES = 8 * MIB
 """Less than one segment of NCCL, or a batch of small images."""
 SHM_WARNING_BYTES = 512 * MIB
 MEMLOCK_BYTES = 64 * MIB
-FILES_BESIDE_GLOO = 16
-"""What a process has open before its first group, and Gloo's own beside a socket for each peer
-(torch 2.13: 4 + 4 + world size)."""
+FILES_BESIDE_GLOO = 8
+"""What a process has open with its first group, beside a socket for each rank (torch 2.13: 9, 10,
+12 and 16 files with 1, 2, 4 and 8 ranks)."""
 FILES_PER_RANK = 64
 """NCCL: channels, sockets and threads, with its defaults."""
 
