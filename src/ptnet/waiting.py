@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import islice
 
 from ptnet.model import Job, Launch, Reach
 
@@ -68,7 +69,7 @@ def absent(job: Job, expected: int) -> str:
     seen = {c.launch.node_rank if node else c.launch.rank for c in job.cards}
     if None in seen or len(seen) >= expected:
         return ""
-    missing = [str(n) for n in range(expected) if n not in seen]
+    missing = [str(n) for n in islice((n for n in range(expected) if n not in seen), 9)]
     kind = "node rank" if node else "rank"
     shown = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
     return f"; not here: {kind} {shown}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections import defaultdict
 from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address
 
 from ptnet.checks._words import number
 from ptnet.model import Job, Launch, Names, RankCard, Snapshot
@@ -28,9 +30,21 @@ def names_of(job: Job, node: str) -> Names | None:
     return next((s.names for s in job.snapshots if s.node == node), None)
 
 
-def host(card: RankCard) -> tuple[str, str | None, int | None]:
-    """What tells hosts apart that share a name."""
+Host = tuple[str, str | None, int | None]
+"""What tells hosts apart that share a name: the name, the boot id, the network namespace."""
+
+
+def host(card: RankCard) -> Host:
+    """Where a participant runs."""
     return card.node, card.boot_id, card.netns
+
+
+def host_of(snapshot: Snapshot) -> Host:
+    """Where a snapshot was taken; several ranks of one host may each have taken one."""
+    place = snapshot.place
+    if place is None:
+        return snapshot.node, None, None
+    return snapshot.node, place.boot_id, place.namespaces.get("net")
 
 
 def several_nodes(job: Job) -> bool:
@@ -38,7 +52,8 @@ def several_nodes(job: Job) -> bool:
     launches = [s.launch for s in job.snapshots if s.launch] + [c.launch for c in job.cards]
     if any((launch.nnodes_max or launch.nnodes or 1) > 1 for launch in launches):
         return True
-    return len(job.snapshots) > 1 or len({host(c) for c in job.cards}) > 1
+    hosts = {host_of(s) for s in job.snapshots}
+    return len(hosts) > 1 or len({host(c) for c in job.cards}) > 1
 
 
 def serves(card: RankCard) -> bool:
@@ -54,13 +69,17 @@ def is_c10d(launch: Launch) -> bool:
     return launch.backend == "c10d"
 
 
+def parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """The address without its zone; None for a name, and for what stands in a file and is none."""
+    try:
+        return ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+
+
 def is_address(host: str) -> bool:
     """Is the host an address, not a name."""
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return parsed(host) is not None
 
 
 def master_addresses(card: RankCard, snapshot: Snapshot) -> list[str]:
@@ -84,4 +103,4 @@ def owns(snapshot: Snapshot, address: str) -> bool:
 def sysctl(snapshot: Snapshot, key: str) -> int | None:
     """A setting that is one number, where it is known."""
     value = next((s.value for s in snapshot.sysctls if s.key == key), None)
-    return int(value) if value is not None and value.lstrip("-").isdecimal() else None
+    return int(value) if value is not None and re.fullmatch(r"-?\d{1,18}", value) else None

@@ -7,10 +7,9 @@ none of this, so a node with a GPU may never get there.
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 
-from ptnet.checks._facts import several_nodes
+from ptnet.checks._facts import host_of, parsed, several_nodes
 from ptnet.checks._words import is_loopback
 from ptnet.model import Job, Place, Snapshot
 
@@ -30,8 +29,8 @@ def told(snapshot: Snapshot) -> str | None:
 
 
 def _order(address: str) -> tuple[int, bytes]:
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    return parsed.version, parsed.packed
+    known = parsed(address)
+    return (known.version, known.packed) if known else (0, b"")
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,9 @@ def fates(job: Job) -> dict[int, Fate]:
     loopbacks = {n: address for n, address in known.items() if is_loopback(address)}
     largest = max((_order(a) for n, a in known.items() if n not in loopbacks), default=None)
     found = {}
+    astray = {host_of(job.snapshots[n]) for n in loopbacks}
     for n, address in loopbacks.items():
-        fails = len(loopbacks) > 1 or (largest is not None and largest > _order(address))
+        fails = len(astray) > 1 or (largest is not None and largest > _order(address))
         found[n] = _fate(address, fails, largest is not None, job.snapshots[n].place)
     return found
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 
 from ptnet.checks import _gloo
-from ptnet.checks._facts import is_address, master_addresses, placed
+from ptnet.checks._facts import is_address, master_addresses, parsed, placed
 from ptnet.checks._words import is_loopback, listed, master_option, nodes, ranks, who
 from ptnet.checks.registry import check
 from ptnet.model import Evidence, Finding, Fix, Job, Snapshot
@@ -17,7 +16,8 @@ NAMES = {4: "IPv4", 6: "IPv6"}
 
 
 def _version(address: str) -> int:
-    return ipaddress.ip_address(address.partition("%")[0]).version
+    known = parsed(address)
+    return known.version if known else 0
 
 
 @check("gloo-family-mixed", title="Some nodes tell Gloo an IPv4 address, others an IPv6 one",
@@ -43,9 +43,9 @@ def gloo_family_mixed(job: Job) -> Iterator[Finding]:
     """
     by_family: dict[int, list[Snapshot]] = defaultdict(list)
     for snapshot in job.snapshots:
-        address = _gloo.told(snapshot)
-        if address is not None:
-            by_family[_version(address)].append(snapshot)
+        version = _version(_gloo.told(snapshot) or "")
+        if version:
+            by_family[version].append(snapshot)
     if len(by_family) < 2:
         return
     parts = [f"{NAMES[v]} on {listed([s.node for s in of], 4)}" for v, of in by_family.items()]
@@ -94,7 +94,7 @@ def master_family_absent(job: Job) -> Iterator[Finding]:
     """
     for card, snapshot in placed(job):
         addresses = [a for a in master_addresses(card, snapshot) if "%" not in a]
-        theirs = {_version(a) for a in addresses}
+        theirs = {_version(a) for a in addresses} - {0}
         mine = _families(snapshot)
         works = card.reach is not None and card.reach.outcome == "ok"
         if not theirs or not mine or theirs & mine or works or any(map(is_loopback, addresses)):

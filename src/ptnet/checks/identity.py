@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ptnet.checks._facts import host_of, several_nodes
 from ptnet.checks._words import listed, plural
 from ptnet.checks.registry import check
 from ptnet.model import Evidence, Finding, Fix, Job, Snapshot
 
 NOBODY = ("localhost", "localhost.localdomain", "localhost6", "(none)")
-
-
-def _kernel(snapshot: Snapshot) -> str | None:
-    return snapshot.place.boot_id if snapshot.place else None
-
-
-def _identity(snapshot: Snapshot) -> tuple[str | None, int | None]:
-    return _kernel(snapshot), snapshot.place.namespaces.get("net") if snapshot.place else None
 
 
 @check("hostname-duplicate", title="Several nodes have one host name", family="F03",
@@ -45,10 +38,10 @@ def hostname_duplicate(job: Job) -> Iterator[Finding]:
         if snapshot.names and snapshot.names.hostname:
             by_name[snapshot.names.hostname.lower()].append(snapshot)
     for name, snapshots in by_name.items():
-        count = len({_identity(s) for s in snapshots})
+        count = len({host_of(s)[1:] for s in snapshots})
         if count > 1:
             what = f"{plural(count, 'node')} are called {name}"
-        elif name in NOBODY and len(job.snapshots) > 1:
+        elif name in NOBODY and several_nodes(job):
             what = f"a node is called {name}, which is every node's name for itself"
         else:
             continue
@@ -93,7 +86,7 @@ def host_identity_collision(job: Job) -> Iterator[Finding]:
         if snapshot.env.get("NCCL_HOSTID"):
             by_id[snapshot.env["NCCL_HOSTID"]].append(snapshot)
     for value, snapshots in by_id.items():
-        if len({_kernel(s) for s in snapshots}) < 2:
+        if len({host_of(s)[1] for s in snapshots}) < 2:
             continue
         names = sorted({s.node for s in snapshots})
         yield Finding(

@@ -233,13 +233,14 @@ def nofile_low(job: Job) -> Iterator[Finding]:
         getrlimit(2); NCCL bootstrap.cc. Files of a rank counted with torch 2.13 and Gloo at 1 to 8
         ranks.
     """
+    per_rank = FILES_PER_RANK if several_nodes(job) else 0
     for card, snapshot in _firsts(job):
         limits, world = snapshot.limits, _world(card)
         soft, hard = (limits.nofile_soft, limits.nofile_hard) if limits else (None, None)
         if soft is None or soft < 0:
             continue
         least = world + FILES_BESIDE_GLOO
-        wanted = max(least, FILES_PER_RANK * world if several_nodes(job) else 0)
+        wanted = max(least, per_rank * world)
         if soft >= wanted:
             continue
         top = wanted if hard is None or hard < 0 else min(hard, max(wanted, 65536))

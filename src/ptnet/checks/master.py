@@ -215,7 +215,8 @@ def agent_name_unresolved(job: Job) -> Iterator[Finding]:
             itself = bool(here) and all(map(is_loopback, here))
             if name.error is None and not itself:
                 continue
-            what = f"leads to {here[0]} there" if itself else f"does not resolve ({name.error})"
+            seen = here[0] if itself else str(name.error)
+            what = f"leads to {seen} there" if itself else f"does not resolve ({seen})"
             yield Finding(
                 "agent-name-unresolved",
                 "error",
@@ -223,7 +224,7 @@ def agent_name_unresolved(job: Job) -> Iterator[Finding]:
                 f"{what}.",
                 nodes(card),
                 ranks(card),
-                evidence=[Evidence("getaddrinfo", name.error or here[0], "the node's address")],
+                evidence=[Evidence("getaddrinfo", seen, "the node's address")],
                 fixes=[
                     Fix("give torchrun each node's own address with --local-addr"),
                     add_line(name.name, card.node),

@@ -7,6 +7,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice, repeat
 
 from ptnet.errors import UsageError
 from ptnet.model import ERROR, SEVERITIES, Finding, Job, Missing, Report, Skipped
@@ -24,6 +25,9 @@ HEADINGS = (
     "False alarms",
     "Source",
 )
+
+MAX_MISSING = 65536
+"""That are listed: WORLD_SIZE may be any number."""
 
 Function = Callable[[Job], Iterator[Finding]]
 
@@ -159,7 +163,8 @@ def judge(job: Job, *, only_early: bool = False) -> Report:
             report.crashed.append(Skipped(each.id, f"{type(error).__name__}: {error}"))
             continue
         if found:
-            report.findings += found
+            # Several ranks of a host that each took a snapshot say the same once.
+            report.findings += {f.message: f for f in found}.values()
         elif reason is not None:
             report.skipped.append(Skipped(each.id, reason))
         else:
@@ -179,7 +184,7 @@ def missing(job: Job) -> list[Missing]:
         return []
     unit = job.cards[0].launch.unit if job.cards else "rank"
     here = {c.launch.node_rank if unit == "node" else c.launch.rank for c in job.cards}
-    absent: list[int | None] = [n for n in range(job.expected) if n not in here]
+    ranks: Iterable[int | None] = (n for n in range(job.expected) if n not in here)
     if None in here:
-        absent = [None] * (job.expected - len(job.cards))
-    return [Missing(rank=n, node=None, unit=unit) for n in absent]
+        ranks = repeat(None, job.expected - len(job.cards))
+    return [Missing(rank=n, node=None, unit=unit) for n in islice(ranks, MAX_MISSING)]
