@@ -23,6 +23,7 @@ _HOMES = {
     "route_to": "collect",
     "listeners": "collect",
     "sysctl": "collect",
+    "share": "masking",
     **dict.fromkeys(
         (
             "Finding",
@@ -82,6 +83,7 @@ __all__ = [
     "preflight",
     "require",
     "route_to",
+    "share",
     "snapshot",
     "sysctl",
 ]
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ptnet.group import init_process_group
+    from ptnet.masking import share
     from ptnet.model import (
         Finding,
         Fix,

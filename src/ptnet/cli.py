@@ -30,7 +30,7 @@ def usage() -> str:
         "usage: ptnet VERB [OPTION ...]\n\n"
         "Say before a PyTorch job starts which rank, host, link, port or setting will break it.\n\n"
         f"{verbs}\n\n"
-        "Every verb has --help, and all but run and explain have --json. Exit codes: 0 nothing\n"
+        "Every verb has --help, and all but run have --json. Exit codes: 0 nothing\n"
         "found, 1 an error was found, 2 wrong usage, 3 could not tell, 130 interrupted.\n"
     )
 

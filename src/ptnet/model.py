@@ -646,6 +646,8 @@ class Report:
     schema: str = REPORT_SCHEMA
     ptnet: str = ""
     nodes: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Other names of hosts that the sentences may hold: masters, FQDNs."""
     findings: list[Finding] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     """Ids of the checks that found nothing."""

@@ -191,13 +191,15 @@ def verdicts(check: registry.Check) -> list[object]:
     return found
 
 
-def survivors(modules: tuple[str, ...] = MODULES) -> list[Mutant]:
-    """The mutants that no job notices."""
+def survivors(modules: tuple[str, ...] = MODULES, judged: set[str] | None = None) -> list[Mutant]:
+    """The mutants that no job notices; `judged` gets the names of the functions that had some."""
     registry.ids()
     before = {id: verdicts(registry.get(id)) for id in registry.ids()}
     alive = []
     for module in modules:
         for mutant in mutants(module):
+            if judged is not None:
+                judged.add(f"ptnet.checks.{module}.{mutant.function}")
             checks = load(mutant)
             if all(verdicts(check) == before[id] for id, check in checks.items()):
                 alive.append(mutant)

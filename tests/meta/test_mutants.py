@@ -6,12 +6,8 @@ from meta import mutate
 
 
 def test_no_mutant_survives_without_a_reason() -> None:
-    alive = {mutant.name for mutant in mutate.survivors()}
+    judged: set[str] = set()
+    alive = {mutant.name for mutant in mutate.survivors(judged=judged)}
     assert alive == set(mutate.EQUIVALENT)
-
-
-def test_every_check_has_mutants() -> None:
-    registry = mutate.registry
-    made = {(m.module, m.function) for name in registry.MODULES for m in mutate.mutants(name)}
-    checks = [registry.get(id).function for id in registry.ids()]
-    assert {(f.__module__.rpartition(".")[2], f.__name__) for f in checks} <= made
+    checks = [mutate.registry.get(id).function for id in mutate.registry.ids()]
+    assert {f"{f.__module__}.{f.__name__}" for f in checks} <= judged

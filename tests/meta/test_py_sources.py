@@ -11,9 +11,9 @@ from meta.source import imports, module_name, py_files, relative
 ORDER = [
     ["errors", "version"],
     ["model"],
-    ["codec", "json_schema", "redact"],
+    ["codec", "json_schema", "redact", "progress"],
     ["launchers", "resolver"],
-    ["collect", "launch", "nodelist"],
+    ["collect", "launch", "masking", "nodelist"],
     ["checks"],
     ["board", "dist", "gather", "probes", "reach", "stages", "tune", "waiting"],
     ["group", "run"],

@@ -69,7 +69,8 @@ def _families(snapshot: Snapshot) -> set[int]:
         for a in link.addresses
         if a.scope == "global" and not is_loopback(a.address)
     }
-    return found - ({6} if snapshot.place and snapshot.place.ipv6 is False else set())
+    off = {0, 6} if snapshot.place and snapshot.place.ipv6 is False else {0}
+    return found - off
 
 
 @check("master-family-absent", title="The master's address has a family that this node lacks",

@@ -9,7 +9,7 @@ from functools import lru_cache
 from ptnet.checks._facts import is_address, is_c10d, master_addresses, owns, placed
 from ptnet.checks._hosts import add_line
 from ptnet.checks._reached import SEEN
-from ptnet.checks._words import is_loopback, listed, master_option, nodes, ranks, who
+from ptnet.checks._words import is_loopback, listed, master_option, nodes, plural, ranks, who
 from ptnet.checks.registry import check
 from ptnet.errors import UsageError
 from ptnet.model import Evidence, Finding, Fix, Job, Launch, Snapshot
@@ -271,9 +271,10 @@ def slurm_master_not_in_nodelist(job: Job) -> Iterator[Finding]:
         yield Finding(
             "slurm-master-not-in-nodelist",
             "warning",
-            f"{who(card)}: the master {host} is none of the job's nodes {text}.",
+            f"{who(card)}: the master {host} is none of the {plural(len(members), 'node')} in "
+            "SLURM_JOB_NODELIST.",
             nodes(card),
             ranks(card),
-            evidence=[Evidence(master_option(card.launch), host, listed(sorted(members)))],
+            evidence=[Evidence(master_option(card.launch), host, "a node of the list")],
             fixes=[Fix('MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)')],
         )

@@ -152,6 +152,7 @@ def judge(job: Job, *, only_early: bool = False) -> Report:
         ptnet=VERSION,
         nodes=sorted({s.node for s in job.snapshots} | {c.node for c in job.cards}),
     )
+    report.names = sorted(_names(job).difference(report.nodes, ("",)))
     for each in _all().values():
         if only_early and not each.early:
             continue
@@ -176,6 +177,20 @@ def judge(job: Job, *, only_early: bool = False) -> Report:
     elif report.crashed or not (report.passed or report.findings):
         report.verdict = "unknown"
     return report
+
+
+def _names(job: Job) -> set[str]:
+    """The names of hosts in a job that are not its nodes' own."""
+    found: set[str | None] = set()
+    for launch in [c.launch for c in job.cards] + [s.launch for s in job.snapshots if s.launch]:
+        found |= {launch.master_addr, launch.local_addr}
+    for card in job.cards:
+        found |= {a.name for a in card.asked} | ({card.reach.host} if card.reach else set())
+    for snapshot in job.snapshots:
+        if snapshot.names:
+            found |= {snapshot.names.hostname, snapshot.names.fqdn}
+            found |= {snapshot.names.own.name} if snapshot.names.own else set()
+    return {name for name in found if name}
 
 
 def missing(job: Job) -> list[Missing]:

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 from ptnet import checks
 from ptnet.collect import collect, load
-from ptnet.commands.output import add_fail_on, exit_code, parser, put_report
+from ptnet.commands.output import add_fail_on, add_share, exit_code, parser, put_report
 from ptnet.model import Job, Launch, RankCard, Snapshot
+from ptnet.progress import doing
 
 TEXT = """Judge this host, or snapshots and jobs from JSON files (ptnet snapshot writes them; - is
 standard input): several snapshots are judged as the nodes of one job."""
@@ -18,12 +19,15 @@ standard input): several snapshots are judged as the nodes of one job."""
 def main(argv: Sequence[str]) -> int:
     made = parser("check", TEXT)
     made.add_argument("--from", dest="files", nargs="+", metavar="FILE", default=[])
+    add_share(made)
     add_fail_on(made)
     options = made.parse_args(argv)
-    with no_collection():
-        parts = [load(file) for file in options.files]
-    report = checks.judge(job(parts or [collect()]))
-    put_report("check", report, options.json)
+    count = len(options.files)
+    with doing(f"reading {count} files" if count else "looking at this host"), no_collection():
+        parts = [load(file) for file in options.files] or [collect()]
+    with doing("judging"):
+        report = checks.judge(job(parts))
+    put_report("check", report, options)
     return exit_code(report, options.fail_on)
 
 

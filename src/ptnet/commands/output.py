@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ptnet.errors import UsageError
+from ptnet.masking import share
 from ptnet.model import SEVERITIES, Report
 from ptnet.report.text import printable
 
@@ -39,6 +40,15 @@ def parser(verb: str, text: str) -> Parser:
     return made
 
 
+def add_share(made: argparse.ArgumentParser) -> None:
+    """Mask hosts and addresses."""
+    made.add_argument(
+        "--share",
+        action="store_true",
+        help="mask host names and addresses, the same everywhere, to show it to others",
+    )
+
+
 def add_fail_on(made: argparse.ArgumentParser) -> None:
     """The severity from which a finding makes the exit code 1."""
     made.add_argument(
@@ -56,9 +66,12 @@ def put_json(verb: str, data: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def put_report(verb: str, report: Report, as_json: bool) -> None:
-    """A report, as JSON or for people; in colour on a terminal, unless NO_COLOR is set."""
-    if as_json:
+def put_report(verb: str, report: Report, options: argparse.Namespace) -> None:
+    """A report, as JSON or for people, masked on request; in colour on a terminal, unless NO_COLOR
+    is set."""
+    if options.share:
+        report = share(report)
+    if options.json:
         put_json(verb, report.to_dict())
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

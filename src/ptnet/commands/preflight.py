@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from ptnet import codec
-from ptnet.commands.output import add_fail_on, exit_code, parser, put_report
+from ptnet.commands.output import add_fail_on, add_share, exit_code, parser, put_report
 from ptnet.errors import PtnetError, UsageError
 from ptnet.model import Report, Stage
+from ptnet.progress import doing
 from ptnet.stages import preflight, wait_seconds
 
 TEXT = """Check this process's job: its launcher's variables, this host, and the other ranks. They
@@ -35,6 +36,7 @@ def main(argv: Sequence[str]) -> int:
     made.add_argument(
         "--wait", metavar="SECONDS", help="for the other ranks (PTNET_WAIT; default 300)"
     )
+    add_share(made)
     add_fail_on(made)
     options = made.parse_args(argv)
     wait_s = wait_seconds(options.wait)
@@ -49,7 +51,7 @@ def main(argv: Sequence[str]) -> int:
             world_size=options.world_size,
             wait_s=wait_s,
         )
-    put_report("preflight", report, options.json)
+    put_report("preflight", report, options)
     return exit_code(report, options.fail_on)
 
 
@@ -57,7 +59,8 @@ def rehearse(nproc: int, wait_s: float) -> Report:
     """N ranks of this host meet over a temporary directory and come to one report."""
     with tempfile.TemporaryDirectory(prefix="ptnet-") as board, ExitStack() as running:
         ranks = [_start(n, nproc, board, wait_s, running) for n in range(nproc)]
-        outputs = [rank.communicate()[0] for rank in ranks]
+        with doing(f"rehearsing with {nproc} ranks"):
+            outputs = [rank.communicate()[0] for rank in ranks]
     reports = [_read(rank.returncode, text) for rank, text in zip(ranks, outputs, strict=True)]
     report = reports[0]
     if any(r.findings != report.findings for r in reports):
