@@ -48,9 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     verb, rest = words[0], words[1:]
     if verb not in VERBS:
-        print(f"ptnet: unknown verb {verb}; see ptnet --help", file=sys.stderr)
+        _say(f"ptnet: unknown verb {verb}; see ptnet --help")
         return 2
     return _end(verb, rest)
+
+
+def _say(text: str) -> None:
+    """One line of an error, which may show an argument: without the secrets in it."""
+    from ptnet import redact
+
+    print(redact.text(text), file=sys.stderr)
 
 
 def _end(verb: str, rest: list[str]) -> int:
@@ -62,10 +69,10 @@ def _end(verb: str, rest: list[str]) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        print(f"ptnet {verb}: {error}", file=sys.stderr)
+        _say(f"ptnet {verb}: {error}")
         return 2
     except PtnetError as error:
-        print(f"ptnet {verb}: {error}", file=sys.stderr)
+        _say(f"ptnet {verb}: {error}")
         return 3
     except OSError as error:
         if verb == "run":
@@ -73,7 +80,7 @@ def _end(verb: str, rest: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return 0
-        print(f"ptnet {verb}: {error}", file=sys.stderr)
+        _say(f"ptnet {verb}: {error}")
         return 3
     except KeyboardInterrupt:
         if verb == "run" and sys.modules.get("torch.distributed.run"):

@@ -217,14 +217,14 @@ def route_to(target: str, *, timeout_s: float = NAMES_TIMEOUT_S) -> Route:
     >>> route_to("127.0.0.1").interface
     'lo'
     """
-    address = target
+    address, shown = target, redact.text(target)
     if not _is_address(target):
         resolution = _core.resolve([target], timeout_s)[0]
         if resolution["error"]:
-            return Route(target=target, error=resolution["error"])
+            return Route(target=shown, error=resolution["error"])
         address = resolution["addresses"][0]["address"]
     row = _core.routes_to([address])[0]
-    return Route(**{**row, "target": target, "address": address})
+    return Route(**{**row, "target": shown, "address": address})
 
 
 def _is_address(text: str) -> bool:

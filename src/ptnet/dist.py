@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from ptnet import redact
 from ptnet.errors import UsageError
 from ptnet.model import InvalidValue, Launch
 
@@ -172,11 +173,13 @@ def _read_endpoint(args: Any, launch: Launch) -> None:
             endpoint, default_port
         )
     except ValueError as error:
-        launch.invalid.append(InvalidValue(option, endpoint, str(error)))
+        shown = redact.text(endpoint)
+        launch.invalid.append(InvalidValue(option, shown, redact.text(str(error))))
         return
     launch.sources["master_addr"] = option
     if not 0 < launch.master_port < 65536:
-        launch.invalid.append(InvalidValue(option, endpoint, "a port from 1 to 65535"))
+        shown = redact.text(endpoint)
+        launch.invalid.append(InvalidValue(option, shown, "a port from 1 to 65535"))
         launch.master_port = None
 
 
