@@ -105,6 +105,13 @@ static PyObject *link_duplex(const void *row)
     return full < 0 ? py_none() : PyUnicode_InternFromString(full ? "full" : "half");
 }
 
+/* add_parts() puts the value there. Without its place the dict would grow once more. */
+static PyObject *later(const void *row)
+{
+    (void)row;
+    return py_none();
+}
+
 static const struct py_field link_fields[] = {
     PY_FIELD(struct ptn_link, name, PY_TEXT),
     PY_FIELD(struct ptn_link, index, PY_I32),
@@ -126,6 +133,9 @@ static const struct py_field link_fields[] = {
     PY_FIELD(struct ptn_link, speed_mbps, PY_I32_OR_NONE),
     PY_FIELD_MADE("duplex", link_duplex),
     PY_FIELD(struct ptn_link, autoneg, PY_FLAG_OR_NONE),
+    PY_FIELD_MADE("counters", later),
+    PY_FIELD_MADE("addresses", later),
+    PY_FIELD_MADE("detail", later),
 };
 
 static PyObject *detail_fec(const void *row)
