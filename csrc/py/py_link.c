@@ -214,13 +214,18 @@ static int add_parts(PyObject *mod, PyObject *list, const struct ptn_link_table 
     return r;
 }
 
+/* A thousand links are 11 000 new containers and no cycle: the collector would look at them, and
+ * now and then at everything that the process has, a dozen times. */
 static PyObject *link_rows(PyObject *mod, const struct ptn_link_table *table, bool detail)
 {
+    int collecting = PyGC_Disable();
     PyObject *list =
         py_rows(link_fields, PTN_COUNT(link_fields), table->links, sizeof(*table->links), table->n);
 
     if (list && table->n > 0 && add_parts(mod, list, table, detail) < 0)
         Py_CLEAR(list);
+    if (collecting)
+        (void)PyGC_Enable();
     return list;
 }
 
