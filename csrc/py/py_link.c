@@ -6,6 +6,14 @@
 #include "py/py.h"
 #include "sys/nic.h"
 
+/* What PY_MADE_OF looks at; a member before `first` is far behind it in unsigned numbers. */
+#define WITHIN(type, first, member)                                                                \
+    _Static_assert(offsetof(type, member) - offsetof(type, first) < 8, "apart: " #member)
+WITHIN(struct ptn_address, flags, family);
+WITHIN(struct ptn_address, flags, scope);
+WITHIN(struct ptn_link, flags, state);
+WITHIN(struct ptn_link, flags, full_duplex);
+
 static PyObject *address_family(const void *row)
 {
     const struct ptn_address *a = row;
@@ -40,9 +48,9 @@ static PyObject *address_flags(const void *row)
 static const struct py_field address_fields[] = {
     PY_FIELD(struct ptn_address, address, PY_TEXT),
     PY_FIELD(struct ptn_address, prefix, PY_I32),
-    PY_FIELD_MADE("family", address_family),
-    PY_FIELD_MADE("scope", address_scope),
-    PY_FIELD_MADE("flags", address_flags),
+    PY_FIELD_MADE_OF(struct ptn_address, flags, "family", address_family),
+    PY_FIELD_MADE_OF(struct ptn_address, flags, "scope", address_scope),
+    PY_FIELD_MADE_OF(struct ptn_address, flags, "flags", address_flags),
     PY_FIELD(struct ptn_address, label, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_address, peer, PY_TEXT_OR_NONE),
 };
@@ -118,8 +126,8 @@ static const struct py_field link_fields[] = {
     PY_FIELD_MADE("altnames", link_altnames),
     PY_FIELD_MADE("kind", link_kind),
     PY_FIELD(struct ptn_link, info_kind, PY_TEXT_OR_NONE),
-    PY_FIELD_MADE("flags", link_flags),
-    PY_FIELD_MADE("state", link_state),
+    PY_FIELD_MADE_OF(struct ptn_link, flags, "flags", link_flags),
+    PY_FIELD_MADE_OF(struct ptn_link, flags, "state", link_state),
     PY_FIELD(struct ptn_link, carrier, PY_FLAG_OR_NONE),
     PY_FIELD(struct ptn_link, mtu, PY_I32),
     PY_FIELD(struct ptn_link, mac, PY_TEXT_OR_NONE),
@@ -131,7 +139,7 @@ static const struct py_field link_fields[] = {
     PY_FIELD(struct ptn_link, pci_address, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_link, driver, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_link, speed_mbps, PY_I32_OR_NONE),
-    PY_FIELD_MADE("duplex", link_duplex),
+    PY_FIELD_MADE_OF(struct ptn_link, flags, "duplex", link_duplex),
     PY_FIELD(struct ptn_link, autoneg, PY_FLAG_OR_NONE),
     PY_FIELD_MADE("counters", later),
     PY_FIELD_MADE("addresses", later),

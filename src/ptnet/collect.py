@@ -263,7 +263,7 @@ def sysctl(*keys: str) -> list[Sysctl]:
     >>> sysctl("net.core.somaxconn")[0].type
     'int'
     """
-    return _all(Sysctl, _core.sysctl(keys))
+    return [_adopt(Sysctl, row) for row in _core.sysctl(keys)]
 
 
 def load(path: str) -> Snapshot | Job:
