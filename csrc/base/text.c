@@ -2,6 +2,7 @@
 /* Strict parsing and bounded copying of short texts. */
 #include "base/text.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -87,4 +88,73 @@ bool ptn_text_mac(char *to, size_t size, const uint8_t *bytes, size_t len)
         to[3 * i + 2] = i + 1 < len ? ':' : 0;
     }
     return true;
+}
+
+static char *put_number(char *to, unsigned value, unsigned base)
+{
+    char digits[8];
+    int n = 0;
+
+    do {
+        digits[n++] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value);
+    while (n > 0)
+        *to++ = digits[--n];
+    return to;
+}
+
+/* Where the longest run of zeros begins, and its length: 0 when none is longer than one. */
+static int longest_zeros(const unsigned words[static 8], int *ret_len)
+{
+    int at = 0, longest = 1;
+
+    for (int i = 0, n = 0; i < 8; i++) {
+        n = words[i] ? 0 : n + 1;
+        if (n > longest) {
+            longest = n;
+            at = i + 1 - n;
+        }
+    }
+    *ret_len = longest > 1 ? longest : 0;
+    return at;
+}
+
+static void put_ip6(char *to, const uint8_t *bytes)
+{
+    unsigned words[8];
+    int zeros, n_zeros;
+
+    for (int i = 0; i < 8; i++)
+        words[i] = (unsigned)bytes[2 * i] << 8 | bytes[2 * i + 1];
+    zeros = longest_zeros(words, &n_zeros);
+    for (int i = 0; i < 8; i++) {
+        if (n_zeros && i == zeros) {
+            *to++ = ':';
+            i += n_zeros - 1;
+            if (i == 7)
+                *to++ = ':';
+            continue;
+        }
+        if (i > 0)
+            *to++ = ':';
+        to = put_number(to, words[i], 16);
+    }
+    *to = 0;
+}
+
+void ptn_text_ip(char to[static PTN_TEXT_IP], int family, const uint8_t *bytes)
+{
+    static const uint8_t zeros[10];
+
+    if (family == AF_INET) {
+        for (int i = 0; i < 4; i++) {
+            to = put_number(to, bytes[i], 10);
+            *to++ = i < 3 ? '.' : 0;
+        }
+    } else if (memcmp(bytes, zeros, sizeof(zeros)) == 0) { /* may end as IPv4: ::ffff:10.0.0.1 */
+        (void)inet_ntop(AF_INET6, bytes, to, PTN_TEXT_IP);
+    } else {
+        put_ip6(to, bytes);
+    }
 }

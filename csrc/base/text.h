@@ -31,4 +31,10 @@ bool ptn_text_line(const char *buf, size_t len, size_t *pos, const char **ret_li
  */
 bool ptn_text_mac(char *to, size_t size, const uint8_t *bytes, size_t len);
 
+#define PTN_TEXT_IP 46 /* INET6_ADDRSTRLEN */
+
+/* The address as inet_ntop writes it, whose printf is a third of the work for a table of addresses.
+ * AF_INET has 4 bytes, AF_INET6 16. */
+void ptn_text_ip(char to[static PTN_TEXT_IP], int family, const uint8_t *bytes);
+
 #endif

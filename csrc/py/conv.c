@@ -6,6 +6,9 @@
 #include "py/py.h"
 
 #define MAX_FIELDS 64
+#define MADE_BITS  6
+#define MADE       (1 << MADE_BITS)
+#define GOLDEN     0x9e3779b97f4a7c15u /* spreads what differs in few bits */
 
 PyObject *py_text(const char *text)
 {
@@ -18,7 +21,32 @@ PyObject *py_none(void)
     return Py_None;
 }
 
-static PyObject *value(const struct py_field *field, const void *row)
+/* The latest objects of PY_MADE_OF: interning a text anew costs more than all else in its field. */
+struct made {
+    const struct py_field *field;
+    uint64_t of;
+    PyObject *object; /* owned */
+};
+
+static PyObject *made_of(struct made made[static MADE], const struct py_field *field,
+                         const void *row)
+{
+    uint64_t of;
+    struct made *last;
+
+    memcpy(&of, (const char *)row + field->offset, sizeof(of));
+    last = &made[(of ^ (uintptr_t)field) * GOLDEN >> (64 - MADE_BITS)];
+    if (!last->object || last->field != field || last->of != of) {
+        Py_XDECREF(last->object);
+        *last = (struct made){field, of, field->make(row)};
+    }
+    if (last->object && PyList_Check(last->object)) /* each row has its own to change */
+        return PyList_GetSlice(last->object, 0, PyList_Size(last->object));
+    Py_XINCREF(last->object);
+    return last->object;
+}
+
+static PyObject *value(const struct py_field *field, const void *row, struct made made[static MADE])
 {
     const char *at = (const char *)row + field->offset;
 
@@ -54,6 +82,8 @@ static PyObject *value(const struct py_field *field, const void *row)
                    : PyFloat_FromDouble((double)*(const int64_t *)at / (double)PTN_MS_NS);
     case PY_MADE:
         return field->make(row);
+    case PY_MADE_OF:
+        return made_of(made, field, row);
     }
     PyErr_SetString(PyExc_SystemError, "unknown field type");
     return NULL;
@@ -61,12 +91,12 @@ static PyObject *value(const struct py_field *field, const void *row)
 
 /* Fill `dict`, which it takes; the dict, or NULL with an exception. */
 static PyObject *fill(PyObject *dict, const struct py_field *fields, PyObject *const *keys,
-                      size_t n_fields, const void *row)
+                      size_t n_fields, const void *row, struct made made[static MADE])
 {
     if (!dict)
         return NULL;
     for (size_t i = 0; i < n_fields; i++) {
-        PyObject *item = value(&fields[i], row);
+        PyObject *item = value(&fields[i], row, made);
         int r = item ? PyDict_SetItem(dict, keys[i], item) : -1;
 
         Py_XDECREF(item);
@@ -107,26 +137,30 @@ static PyObject *make_blank(PyObject *const *keys, size_t n_fields)
     return dict;
 }
 
-static void drop_keys(PyObject **keys, size_t n_fields)
+static void drop(PyObject **keys, size_t n_fields, struct made made[static MADE])
 {
+    for (size_t i = 0; i < MADE; i++)
+        Py_XDECREF(made[i].object);
     for (size_t i = 0; i < n_fields; i++)
         Py_DECREF(keys[i]);
 }
 
 PyObject *py_row(const struct py_field *fields, size_t n_fields, const void *row)
 {
+    struct made made[MADE] = {0};
     PyObject *keys[MAX_FIELDS], *dict;
 
     if (make_keys(fields, n_fields, keys) < 0)
         return NULL;
-    dict = fill(PyDict_New(), fields, keys, n_fields, row);
-    drop_keys(keys, n_fields);
+    dict = fill(PyDict_New(), fields, keys, n_fields, row, made);
+    drop(keys, n_fields, made);
     return dict;
 }
 
 PyObject *py_rows(const struct py_field *fields, size_t n_fields, const void *rows, size_t stride,
                   size_t n)
 {
+    struct made made[MADE] = {0};
     PyObject *keys[MAX_FIELDS], *blank, *list;
 
     if (make_keys(fields, n_fields, keys) < 0)
@@ -135,7 +169,7 @@ PyObject *py_rows(const struct py_field *fields, size_t n_fields, const void *ro
     list = blank ? PyList_New((Py_ssize_t)n) : NULL;
     for (size_t i = 0; list && i < n; i++) {
         PyObject *dict =
-            fill(PyDict_Copy(blank), fields, keys, n_fields, (const char *)rows + i * stride);
+            fill(PyDict_Copy(blank), fields, keys, n_fields, (const char *)rows + i * stride, made);
 
         if (!dict || PyList_SetItem(list, (Py_ssize_t)i, dict) < 0) { /* SetItem takes dict */
             Py_DECREF(list);
@@ -143,7 +177,7 @@ PyObject *py_rows(const struct py_field *fields, size_t n_fields, const void *ro
         }
     }
     Py_XDECREF(blank);
-    drop_keys(keys, n_fields);
+    drop(keys, n_fields, made);
     return list;
 }
 

@@ -56,6 +56,7 @@ enum py_type {
     PY_U64,           /* uint64_t */
     PY_NS_AS_MS,      /* int64_t nanoseconds, negative = None; becomes float milliseconds */
     PY_MADE,          /* make(row) returns a new reference, or NULL with an exception */
+    PY_MADE_OF,       /* the same, where make(row) depends only on the 8 bytes from the member on */
 };
 
 struct py_field {
@@ -67,6 +68,8 @@ struct py_field {
 
 #define PY_FIELD(row_type, member, kind) {#member, kind, offsetof(row_type, member), NULL}
 #define PY_FIELD_MADE(name, fn)          {name, PY_MADE, 0, fn}
+#define PY_FIELD_MADE_OF(row_type, member, name, fn)                                               \
+    {name, PY_MADE_OF, offsetof(row_type, member), fn}
 
 /* A dict of one row; a list of dicts of n rows that lie `stride` bytes apart. */
 PyObject *py_row(const struct py_field *fields, size_t n_fields, const void *row);

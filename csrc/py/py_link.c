@@ -6,6 +6,14 @@
 #include "py/py.h"
 #include "sys/nic.h"
 
+/* What PY_MADE_OF looks at; a member before `first` is far behind it in unsigned numbers. */
+#define WITHIN(type, first, member)                                                                \
+    _Static_assert(offsetof(type, member) - offsetof(type, first) < 8, "apart: " #member)
+WITHIN(struct ptn_address, flags, family);
+WITHIN(struct ptn_address, flags, scope);
+WITHIN(struct ptn_link, flags, state);
+WITHIN(struct ptn_link, flags, full_duplex);
+
 static PyObject *address_family(const void *row)
 {
     const struct ptn_address *a = row;
@@ -40,9 +48,9 @@ static PyObject *address_flags(const void *row)
 static const struct py_field address_fields[] = {
     PY_FIELD(struct ptn_address, address, PY_TEXT),
     PY_FIELD(struct ptn_address, prefix, PY_I32),
-    PY_FIELD_MADE("family", address_family),
-    PY_FIELD_MADE("scope", address_scope),
-    PY_FIELD_MADE("flags", address_flags),
+    PY_FIELD_MADE_OF(struct ptn_address, flags, "family", address_family),
+    PY_FIELD_MADE_OF(struct ptn_address, flags, "scope", address_scope),
+    PY_FIELD_MADE_OF(struct ptn_address, flags, "flags", address_flags),
     PY_FIELD(struct ptn_address, label, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_address, peer, PY_TEXT_OR_NONE),
 };
@@ -105,14 +113,21 @@ static PyObject *link_duplex(const void *row)
     return full < 0 ? py_none() : PyUnicode_InternFromString(full ? "full" : "half");
 }
 
+/* add_parts() puts the value there. Without its place the dict would grow once more. */
+static PyObject *later(const void *row)
+{
+    (void)row;
+    return py_none();
+}
+
 static const struct py_field link_fields[] = {
     PY_FIELD(struct ptn_link, name, PY_TEXT),
     PY_FIELD(struct ptn_link, index, PY_I32),
     PY_FIELD_MADE("altnames", link_altnames),
     PY_FIELD_MADE("kind", link_kind),
     PY_FIELD(struct ptn_link, info_kind, PY_TEXT_OR_NONE),
-    PY_FIELD_MADE("flags", link_flags),
-    PY_FIELD_MADE("state", link_state),
+    PY_FIELD_MADE_OF(struct ptn_link, flags, "flags", link_flags),
+    PY_FIELD_MADE_OF(struct ptn_link, flags, "state", link_state),
     PY_FIELD(struct ptn_link, carrier, PY_FLAG_OR_NONE),
     PY_FIELD(struct ptn_link, mtu, PY_I32),
     PY_FIELD(struct ptn_link, mac, PY_TEXT_OR_NONE),
@@ -124,8 +139,11 @@ static const struct py_field link_fields[] = {
     PY_FIELD(struct ptn_link, pci_address, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_link, driver, PY_TEXT_OR_NONE),
     PY_FIELD(struct ptn_link, speed_mbps, PY_I32_OR_NONE),
-    PY_FIELD_MADE("duplex", link_duplex),
+    PY_FIELD_MADE_OF(struct ptn_link, flags, "duplex", link_duplex),
     PY_FIELD(struct ptn_link, autoneg, PY_FLAG_OR_NONE),
+    PY_FIELD_MADE("counters", later),
+    PY_FIELD_MADE("addresses", later),
+    PY_FIELD_MADE("detail", later),
 };
 
 static PyObject *detail_fec(const void *row)
@@ -204,13 +222,18 @@ static int add_parts(PyObject *mod, PyObject *list, const struct ptn_link_table 
     return r;
 }
 
+/* A thousand links are 11 000 new containers and no cycle: the collector would look at them, and
+ * now and then at everything that the process has, a dozen times. */
 static PyObject *link_rows(PyObject *mod, const struct ptn_link_table *table, bool detail)
 {
+    int collecting = PyGC_Disable();
     PyObject *list =
         py_rows(link_fields, PTN_COUNT(link_fields), table->links, sizeof(*table->links), table->n);
 
     if (list && table->n > 0 && add_parts(mod, list, table, detail) < 0)
         Py_CLEAR(list);
+    if (collecting)
+        (void)PyGC_Enable();
     return list;
 }
 

@@ -57,7 +57,7 @@ static PyObject *error(const void *row)
 static const struct py_field fields[] = {
     PY_FIELD(struct ptn_sysctl, value, PY_CHARS_OR_NONE),
     PY_FIELD_MADE("type", type),
-    PY_FIELD_MADE("scope", scope),
+    PY_FIELD_MADE_OF(struct ptn_sysctl, scope, "scope", scope),
     PY_FIELD(struct ptn_sysctl, writable, PY_FLAG_OR_NONE),
     PY_FIELD_MADE("errno", err_no),
     PY_FIELD_MADE("error", error),
@@ -67,7 +67,7 @@ static PyObject *read_keys(PyObject *mod, PyObject *held, const char **keys, siz
 {
     struct ptn_sysctl *rows = NULL;
     struct ptn_err err = {0};
-    PyObject *list;
+    PyObject *list, *name;
     int r;
 
     for (size_t i = 0; i < n; i++) {
@@ -83,12 +83,16 @@ static PyObject *read_keys(PyObject *mod, PyObject *held, const char **keys, siz
     Py_END_ALLOW_THREADS if (r < 0) return py_raise(mod, &err);
     list = py_rows(fields, PTN_COUNT(fields), rows, sizeof(*rows), n);
     ptn_sysctl_free(rows, n);
+    name = PyUnicode_InternFromString("key");
+    if (!name)
+        Py_CLEAR(list);
     for (size_t i = 0; list && i < n; i++) {
         PyObject *key = PyList_GetItem(held, (Py_ssize_t)i); /* borrowed */
 
-        if (PyDict_SetItemString(PyList_GetItem(list, (Py_ssize_t)i), "key", key) < 0)
+        if (PyDict_SetItem(PyList_GetItem(list, (Py_ssize_t)i), name, key) < 0)
             Py_CLEAR(list);
     }
+    Py_XDECREF(name);
     return list;
 }
 

@@ -2,7 +2,6 @@
 /* The addresses of links: RTM_GETADDR. */
 #include "sys/address.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -19,7 +18,7 @@ struct list {
 static void put(const struct nlattr *attr, int family, char *to)
 {
     if (attr && nla_len(attr) == (family == AF_INET ? 4 : 16))
-        (void)inet_ntop(family, nla_data(attr), to, INET6_ADDRSTRLEN);
+        ptn_text_ip(to, family, nla_data(attr));
 }
 
 static int address_row(struct nlmsghdr *nlh, void *user, struct ptn_err *err)

@@ -21,8 +21,8 @@ struct ptn_address {
     char peer[INET6_ADDRSTRLEN]; /* empty = none */
     char label[IF_NAMESIZE];     /* empty = none */
     uint32_t index;              /* of the link */
-    uint32_t flags;              /* IFA_F_… */
     int32_t prefix;
+    uint32_t flags;        /* IFA_F_… */
     uint8_t family, scope; /* AF_…, RT_SCOPE_… */
 };
 
@@ -41,11 +41,11 @@ struct ptn_link {
     const struct ptn_address *addresses; /* in the table of addresses */
     size_t n_addresses;
     struct ptn_link_counters counters;
+    uint32_t flags;                       /* IFF_… */
+    uint8_t state;                        /* IF_OPER_… */
+    int8_t full_duplex, carrier, autoneg; /* -1 = unknown */
+    uint16_t type;                        /* ARPHRD_… */
     bool has_counters, is_wireless;
-    int8_t carrier, autoneg, full_duplex;                  /* -1 = unknown */
-    uint8_t state;                                         /* IF_OPER_… */
-    uint16_t type;                                         /* ARPHRD_… */
-    uint32_t flags;                                        /* IFF_… */
     int32_t index, mtu, numa_node, peer_netns, speed_mbps; /* the last three -1 = unknown */
     int32_t master_index, lower_index;                     /* 0 = none */
 };

@@ -19,10 +19,10 @@ enum ptn_sysctl_scope {
 };
 
 struct ptn_sysctl {
-    char *value;     /* owned; NULL when it could not be read */
+    char *value; /* owned; NULL when it could not be read */
+    enum ptn_sysctl_scope scope;
     int32_t err_no;  /* 0, or why value is NULL */
     int8_t writable; /* by this process; -1 = absent */
-    enum ptn_sysctl_scope scope;
 };
 
 /* -EINVAL with err filled for a key that is no sysctl name. */

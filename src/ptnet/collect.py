@@ -195,15 +195,17 @@ def links(name: str | None = None, *, detail: bool = False) -> list[Link]:
 
 
 def _link(row: dict[str, Any]) -> Link:
-    counters, detail = row["counters"], row["detail"]
-    return Link(
-        **{
-            **row,
-            "addresses": _all(Address, row["addresses"]),
-            "counters": Counters(**counters) if counters else None,
-            "detail": LinkDetail(**detail) if detail else None,
-        }
-    )
+    row["addresses"] = [_adopt(Address, address) for address in row["addresses"]]
+    row["counters"] = _adopt(Counters, row["counters"]) if row["counters"] else None
+    row["detail"] = _adopt(LinkDetail, row["detail"]) if row["detail"] else None
+    return _adopt(Link, row)
+
+
+def _adopt(cls: type[T], row: dict[str, Any]) -> T:
+    """A dataclass whose fields are the row: nothing is copied, for there may be thousands."""
+    made = cls.__new__(cls)
+    made.__dict__ = row
+    return made
 
 
 def route_to(target: str, *, timeout_s: float = NAMES_TIMEOUT_S) -> Route:
@@ -255,7 +257,7 @@ def sysctl(*keys: str) -> list[Sysctl]:
     >>> sysctl("net.core.somaxconn")[0].type
     'int'
     """
-    return _all(Sysctl, _core.sysctl(keys))
+    return [_adopt(Sysctl, row) for row in _core.sysctl(keys)]
 
 
 def load(path: str) -> Snapshot | Job:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Are texts parsed strictly and copied within bounds. */
+#include <arpa/inet.h>
 #include <errno.h>
 
 #include "base/text.h"
@@ -129,6 +130,27 @@ static void macs(void)
     CHECK(!ptn_text_mac(to, 0, mac, 0));
 }
 
+/* Every pattern of zero words, with large and with small words between them. */
+static void addresses(void)
+{
+    static const uint8_t v4[][4] = {{0, 0, 0, 0}, {10, 0, 9, 100}, {255, 255, 255, 255}};
+    char to[PTN_TEXT_IP], expected[PTN_TEXT_IP];
+
+    for (size_t i = 0; i < PTN_COUNT(v4); i++) {
+        ptn_text_ip(to, AF_INET, v4[i]);
+        CHECK_STR(to, inet_ntop(AF_INET, v4[i], expected, sizeof(expected)));
+    }
+    for (unsigned pattern = 0; pattern < 3 * 256; pattern++) {
+        static const uint16_t words[] = {0xffff, 0x1, 0xfe80};
+        uint16_t v6[8];
+
+        for (int i = 0; i < 8; i++)
+            v6[i] = pattern >> i & 1 ? htons(words[pattern / 256]) : 0;
+        ptn_text_ip(to, AF_INET6, (const uint8_t *)v6);
+        CHECK_STR(to, inet_ntop(AF_INET6, v6, expected, sizeof(expected)));
+    }
+}
+
 int main(void)
 {
     numbers();
@@ -137,5 +159,6 @@ int main(void)
     white_space_at_the_end();
     lines();
     macs();
+    addresses();
     CHECK_DONE();
 }
