@@ -18,6 +18,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from ptnet import redact
 from ptnet.errors import UsageError
 
 T = TypeVar("T")
@@ -143,7 +144,7 @@ def _shown(value: Any) -> str:
         return "an object"
     if isinstance(value, list):
         return "a list"
-    text = json.dumps(value)
+    text = redact.text(json.dumps(value))
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 

@@ -245,7 +245,7 @@ def listeners() -> list[Listener]:
 
     From sock_diag (or /proc/net/tcp) and /proc/PID/fd.
     """
-    return _all(Listener, _core.listeners())
+    return _all(Listener, redact.within(_core.listeners()))
 
 
 def sysctl(*keys: str) -> list[Sysctl]:
@@ -273,9 +273,9 @@ def load(path: str) -> Snapshot | Job:
             with open(path, encoding="utf-8") as file:
                 data = json.load(file)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not JSON: {error}") from error
+        raise UsageError(f"{path}: not JSON: {error}") from None
     kind = str(data.get("schema", "")) if isinstance(data, dict) else ""
     try:
         if kind.startswith("ptnet/snapshot/"):

@@ -113,7 +113,7 @@ def read_torchrun(argv: list[str]) -> Torchrun:
         nnodes=least,
         nnodes_max=most if most != least else None,
         backend=args.rdzv_backend,
-        run_id=args.rdzv_id,
+        run_id=redact.text(args.rdzv_id),
         local_addr=args.local_addr,
     )
     if args.nproc_per_node.isdigit():
@@ -167,18 +167,16 @@ def _read_endpoint(args: Any, launch: Launch) -> None:
     if args.rdzv_backend == "static" and not endpoint:  # as torch's get_rdzv_endpoint
         endpoint = f"{args.master_addr}:{args.master_port or 29500}"
     default_port = 29400 if args.rdzv_backend == "c10d" else -1
+    shown = redact.text(endpoint)
     option = "--rdzv-endpoint" if args.rdzv_endpoint else "--master-addr"
     try:
-        launch.master_addr, launch.master_port = utils.parse_rendezvous_endpoint(
-            endpoint, default_port
-        )
+        address, launch.master_port = utils.parse_rendezvous_endpoint(endpoint, default_port)
     except ValueError as error:
-        shown = redact.text(endpoint)
         launch.invalid.append(InvalidValue(option, shown, redact.text(str(error))))
         return
+    launch.master_addr = redact.text(address)
     launch.sources["master_addr"] = option
     if not 0 < launch.master_port < 65536:
-        shown = redact.text(endpoint)
         launch.invalid.append(InvalidValue(option, shown, "a port from 1 to 65535"))
         launch.master_port = None
 

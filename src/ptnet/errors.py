@@ -10,7 +10,8 @@
     ├── UsageError (ValueError)            an argument, option or file is unusable
     └── PreflightError                     the pre-flight found an error; carries the report
 
-A bad answer (refused, timed out, no such host) is a result and never raised.
+A bad answer (refused, timed out, no such host) is a result and never raised. The texts quote
+arguments and files: secrets in them are masked.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 class PtnetError(Exception):
     """Base of everything that ptnet raises on its own."""
+
+    def __init__(self, *args: object) -> None:
+        from ptnet import redact
+
+        super().__init__(*(redact.text(a) if isinstance(a, str) else a for a in args))
 
 
 class SystemCallError(PtnetError, OSError):

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ptnet import checks, codec
+from ptnet import checks, codec, redact
 from ptnet.board import SLOTS, VERDICT, Board, BoardLost
 from ptnet.model import ERROR, Job, RankCard, Report, Resolution, Snapshot
 from ptnet.resolver import resolve
@@ -254,7 +254,7 @@ class Meeting:
 
     def _leave(self, error: BaseException) -> None:
         interrupted = isinstance(error, (KeyboardInterrupt, SystemExit))
-        self.card.left = "interrupted" if interrupted else repr(error)
+        self.card.left = "interrupted" if interrupted else redact.text(repr(error))
         with contextlib.suppress(BoardLost):
             self.cards.pop(self.slot, None)
             self.seen.discard(self.slot)

@@ -167,7 +167,7 @@ def _nothing(launch: Launch, environ: Environ) -> None:
 
 
 def _torchrun(launch: Launch, environ: Environ) -> None:
-    launch.run_id = environ["TORCHELASTIC_RUN_ID"]
+    _run_id(launch, environ, "TORCHELASTIC_RUN_ID")
     count = environ.get("TORCHELASTIC_RESTART_COUNT")
     if count:
         launch.restart_count = _number(launch, "TORCHELASTIC_RESTART_COUNT", count) or 0
@@ -177,7 +177,7 @@ def _torchrun(launch: Launch, environ: Environ) -> None:
 def _slurm(launch: Launch, environ: Environ) -> None:
     job, step = environ.get("SLURM_JOB_ID"), environ.get("SLURM_STEP_ID")
     if job:
-        launch.run_id = f"slurm-{job}.{step or '0'}"
+        launch.run_id = redact.text(f"slurm-{job}.{step or '0'}")
     tasks = environ.get("SLURM_STEP_TASKS_PER_NODE")
     if tasks and launch.local_world_size is None:
         try:
@@ -203,7 +203,7 @@ def _lsf(launch: Launch, environ: Environ) -> None:
 
 
 def _run_id(launch: Launch, environ: Environ, *names: str) -> None:
-    launch.run_id = next((environ[n] for n in names if environ.get(n)), None)
+    launch.run_id = next((redact.text(environ[n]) for n in names if environ.get(n)), None)
 
 
 def _sagemaker(launch: Launch, environ: Environ) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
+from ptnet import redact
 from ptnet.errors import UsageError
 
 MAX_ITEMS = 65536
@@ -89,4 +90,4 @@ def _limit(count: int, text: str) -> None:
 
 
 def _refuse(text: str, why: str) -> UsageError:
-    return UsageError(f"{text[:60]!r} {why}")
+    return UsageError(f"{redact.text(text)[:60]!r} {why}")

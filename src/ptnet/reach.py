@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ptnet import _core, dist
+from ptnet import _core, dist, redact
 from ptnet.model import BindTry, Connect, Launch, Listener, Reach, Route
 from ptnet.resolver import resolve
 
@@ -71,7 +71,9 @@ def is_loopback(address: str) -> bool:
 
 def holder(port: int) -> Listener | None:
     """Who listens on that TCP port here, on any address."""
-    return next((Listener(**row) for row in _core.listeners() if row["port"] == port), None)
+    return next(
+        (Listener(**redact.within(row)) for row in _core.listeners() if row["port"] == port), None
+    )
 
 
 def serve(end: Endpoint, say: Say) -> Reach:
@@ -153,7 +155,7 @@ def _not_served(reach: Reach, error: Exception) -> Reach:
     reach.bind = BindTry(**_core.bind_try(reach.port))
     outcomes = {"in-use": "port-busy", "not-permitted": "not-permitted"}
     reach.outcome = outcomes.get(reach.bind.error or "", "failed")
-    reach.detail = str(error).splitlines()[0]
+    reach.detail = redact.text(str(error).splitlines()[0])
     reach.holder = holder(reach.port)
     return reach
 
@@ -210,7 +212,7 @@ def _try_once(end: Endpoint, reach: Reach) -> None:
         row = _core.store_greet(
             resolved.address, end.port, min(CONNECT_S, left_s), min(answer_s, left_s)
         )
-        reach.connects.append(Connect(**row))
+        reach.connects.append(Connect(**redact.within(row)))
         if row["verdict"] == "store":
             return
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 MASK = "***"
 
 _SECRET_NAME = re.compile(
     r"token(?!iz)|secret|passw|passphrase|credential|auth|signature|cookie|api_?key"
-    r"|(?:^|[_.-])(?:keys?|pass|pwd|psk|pat|sas)(?:$|[_.-])",
+    r"|(?:^|[_.-])(?:keys?|pass|pwd|psk|pat|sas|jwt)(?:$|[_.-])"
+    r"|^UV_INDEX_\w+_USERNAME$",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s\"'<>]+")
 _NEXT_URL = re.compile(r"(?<=[,;|])(?=[A-Za-z][A-Za-z0-9+.-]{0,20}://)")
 _PLAIN_HOST = re.compile(r"(?:\[[^\]]*\]|[^:@]*)(?::\d*)?")
+_HALF_URL = re.compile(r"(://)[^/?#:\[\]]*:(?!\d{0,5}(?:[/?#,;.]|$))[^/?#]*")
+"""Where `@host` was cut off: what stands there in place of a port is a password."""
 _BARE_USER = re.compile(r"(?<![^,;=])[^/@:,;=*]+:(?!//)")
 _NAMED = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\s*[=:]\s*|[ \t]+)")
 _NAMED_VALUE = re.compile(
@@ -30,6 +34,8 @@ _TOKEN = re.compile(
     r"\b(?:hf_\w{16,}|gh[opsur]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
     r"|xox[a-z]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
 )
+_MAY_HOLD = re.compile(r"[=@:_\s-]|eyJ|A[KS]IA")
+"""Without one of these there is none in it: most texts are short words."""
 _ASSIGNMENT = re.compile(r"[\w.-]+=")
 _USER_OPTIONS = frozenset(["-u", "-U", "--user", "--proxy-user"])
 
@@ -62,12 +68,14 @@ def is_secret(name: str) -> bool:
 
 def _without_users(match: re.Match[str]) -> str:
     word = match[0]
-    return "".join(map(_without_user, _NEXT_URL.split(word))) if "@" in word else word
+    return "".join(map(_without_user, _NEXT_URL.split(word))) if ":" in word else word
 
 
 def _without_user(word: str) -> str:
+    if "@" not in word:
+        return _HALF_URL.sub(rf"\1{MASK}", word)
     before, _at, host = word.rpartition("@")
-    scheme, mark, rest = before.partition("://")
+    scheme, mark, rest = before.partition("//" if before.startswith("//") else "://")
     if mark:
         # Passwords hold unescaped /, ? and @: only a whole `host:port` is taken for the end.
         is_host = _PLAIN_HOST.fullmatch(re.split("[/?#]", rest, maxsplit=1)[0])
@@ -112,6 +120,21 @@ def value(name: str, value: str) -> str:
     ('***', '0x7fff')
     """
     return MASK if value and is_secret(name) else text(value)
+
+
+def within(data: Any) -> Any:
+    """The same lists and dicts with `text` of every text in them.
+
+    >>> within([{"port": 80, "command": "s --token abc"}])
+    [{'port': 80, 'command': 's --token ***'}]
+    """
+    if isinstance(data, str):
+        return text(data) if _MAY_HOLD.search(data) else data
+    if isinstance(data, list):
+        return [within(item) for item in data]
+    if isinstance(data, dict):
+        return {key: within(item) for key, item in data.items()}
+    return data
 
 
 def argv(args: Iterable[str]) -> list[str]:

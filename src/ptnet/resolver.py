@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptnet import _core
+from ptnet import _core, redact
 from ptnet.model import Gap, HostsEntry, Names, Resolution, Resolved
 
 NAMES_TIMEOUT_S = 2.0
@@ -13,7 +13,7 @@ def names(
 ) -> Names:
     """This host's names, what its own name and the `master`'s resolve to, and the files of the
     resolver."""
-    files = _core.name_files()
+    files = redact.within(_core.name_files())
     for gap in files.pop("gaps"):
         if gaps is not None:
             gaps.append(Gap(f"names.{gap['fact']}", gap["reason"]))

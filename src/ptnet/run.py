@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from ptnet import codec, dist
+from ptnet import codec, dist, redact
 from ptnet import launch as launcher
 from ptnet.errors import UsageError
 from ptnet.model import Report
@@ -211,5 +211,5 @@ def _execute(command: list[str]) -> int:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        print(f"ptnet run: {command[0]}: {error.strerror}", file=sys.stderr)
+        print(f"ptnet run: {redact.text(command[0])}: {error.strerror}", file=sys.stderr)
         return 126
