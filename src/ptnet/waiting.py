@@ -6,6 +6,7 @@ import sys
 import time
 
 from ptnet.model import Job, Launch, Reach
+from ptnet.report.text import printable
 
 QUIET_S = 2.0
 """Nothing is said about a wait shorter than this."""
@@ -37,7 +38,8 @@ class Waiting:
             return
         self._last = line
         left_s = max(0.0, self._wait_s - waited_s)
-        print(f"ptnet: {line} (waiting, {left_s:.0f} s left)", file=sys.stderr, flush=True)
+        text = printable(f"ptnet: {line} (waiting, {left_s:.0f} s left)")
+        print(text, file=sys.stderr, flush=True)
 
     def reaching(self, reach: Reach) -> None:
         """On the way to the endpoint."""
