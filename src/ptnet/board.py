@@ -8,16 +8,18 @@ Two kinds: a c10d store (`StoreBoard`, over a store that `ptnet.dist` opened) an
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from ptnet.errors import PtnetError, UsageError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 SLOTS = "slots"
@@ -147,7 +149,8 @@ class StoreBoard:
     def others(self) -> list[str]:
         count = self._ask("add", lambda: int(self._store.add(WORLDS, 0)))
         names = [f"{WORLDS}/{n}" for n in range(1, count + 1)]
-        runs = {run.decode() for run in self._ask("get", lambda: self._read(names)) if run}
+        found = self._ask("get", lambda: self._read(names))
+        runs = {run.decode(errors="replace") for run in found if run}
         return sorted(runs - {self._run})
 
     def alive(self, key: str) -> bool:
@@ -157,6 +160,19 @@ class StoreBoard:
         """End the thread and the connection. The keys stay: the store ends with the job."""
         self._requests.put(None)
         self._store = None
+
+
+def _asking(method: Callable[P, T]) -> Callable[P, T]:
+    """A directory that cannot be read or written is a board that is lost."""
+
+    @functools.wraps(method)
+    def ask(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(*args, **kwargs)
+        except OSError as error:
+            raise BoardLost(f"{error.filename}: {error.strerror}") from error
+
+    return ask
 
 
 class DirectoryBoard:
@@ -171,7 +187,7 @@ class DirectoryBoard:
 
     def __init__(self, directory: str | os.PathLike[str], prefix: str) -> None:
         root = Path(directory)
-        if not root.is_dir():
+        if not os.path.isdir(root):
             raise UsageError(f"--board {root}: no such directory; give one that all nodes share")
         self._top = root / "ptnet"
         self._mine: list[Path] = []
@@ -179,13 +195,15 @@ class DirectoryBoard:
         name = prefix.removeprefix("ptnet/").replace("/", "+")
         self._root = self._top / name
         generation = 1
-        while self._ended():
-            generation += 1
-            self._root = self._top / f"{name}+{generation}"
         try:
+            while self._ended():
+                generation += 1
+                self._root = self._top / f"{name}+{generation}"
             self._root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"--board {root}: cannot write there: {error.strerror}") from error
+        except BoardLost as error:
+            raise UsageError(f"--board {root}: {error}") from error
 
     def _ended(self) -> bool:
         """Was there a meeting that came to a verdict, whose participants are gone: an earlier run
@@ -214,26 +232,31 @@ class DirectoryBoard:
             beside.unlink()
         return True
 
+    @_asking
     def add(self, key: str) -> int:
         number = self.count(key) + 1
         while not self._link(self._path(f"{key}.{number}"), b""):
             number += 1
         return number
 
+    @_asking
     def count(self, key: str) -> int:
         stem = f"{self._path(key).name}."
         numbers = [p.name.removeprefix(stem) for p in self._root.glob(f"{stem}*")]
         return max((int(n) for n in numbers if n.isdigit()), default=0)
 
+    @_asking
     def put(self, key: str, value: bytes) -> None:
         path = self._path(key)
         os.replace(self._written(path, value), path)
         self._mine.append(path)
 
+    @_asking
     def put_once(self, key: str, value: bytes) -> bytes:
         path = self._path(key)
         return value if self._link(path, value) else path.read_bytes()
 
+    @_asking
     def get(self, keys: Sequence[str]) -> list[bytes | None]:
         for path in self._mine:
             with contextlib.suppress(FileNotFoundError):
@@ -250,10 +273,12 @@ class DirectoryBoard:
     def announce(self) -> None:
         """The directory's name says it."""
 
+    @_asking
     def others(self) -> list[str]:
         runs = {path.name.partition("+")[0] for path in self._top.iterdir()}
         return sorted(runs - {self._root.name.partition("+")[0]})
 
+    @_asking
     def alive(self, key: str) -> bool:
         # Both times come from the server of the directory, whatever the hosts' clocks say.
         now = self._root / f".now.{self._token}"
@@ -266,6 +291,9 @@ class DirectoryBoard:
         return age_s < self.STALE_S
 
     def close(self, last: bool) -> None:
+        for path in self._mine:  # the next run must not take this one for waiting
+            with contextlib.suppress(OSError):
+                path.unlink()
         if last:
             shutil.rmtree(self._root, ignore_errors=True)
             with contextlib.suppress(OSError):  # others meet there, or have taken it away

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import queue
+import threading
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     pass
 
 STORE_TIMEOUT = timedelta(seconds=20)
+JOIN_S = 30.0
+"""A store that was just greeted lets a client in within this time, also where name servers are
+silent."""
 
 _servers: dict[int, Any] = {}
 """Stores that this process serves, by port. torch's own TCPStore of the same port reuses the server
@@ -75,8 +80,31 @@ def stop_serving() -> None:
 
 
 def join_store(address: str, port: int) -> Any:
-    """A client of the store that was just greeted at this address."""
-    return _open(address, port, serve=False)
+    """A client of the store that was just greeted at this address.
+
+    Opened in a thread: while a server that accepted the connection says nothing, torch's
+    constructor heeds neither its time-out nor Ctrl-C (2.13).
+    """
+    import torch.distributed  # noqa: F401  not first in a thread
+
+    opened: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def join() -> None:
+        try:
+            opened.put(_open(address, port, serve=False))
+        except Exception as error:
+            opened.put(error)
+
+    threading.Thread(target=join, name="ptnet-join", daemon=True).start()
+    try:
+        store = opened.get(timeout=JOIN_S)
+    except queue.Empty:
+        raise RuntimeError(
+            f"the store answered the greeting, but lets no client in for {JOIN_S:.0f} s"
+        ) from None
+    if isinstance(store, Exception):
+        raise store
+    return store
 
 
 @dataclass

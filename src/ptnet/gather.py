@@ -12,11 +12,10 @@ import contextlib
 import json
 import os
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ptnet import checks, codec, redact
+from ptnet import checks, codec, redact, wire
 from ptnet.board import SLOTS, VERDICT, Board, BoardLost
 from ptnet.model import ERROR, Job, RankCard, Report, Resolution, Snapshot
 from ptnet.resolver import resolve
@@ -25,14 +24,14 @@ ACKS = "acks"
 ASK = "ask"
 """The key of a name that every participant shall look up before the verdict."""
 ASK_S = 4.0
-MAX_BYTES = 16 << 20
-"""Of one card or snapshot, unpacked."""
 PAUSE_S = (0.005, 0.2)
 CARD_S = 1.0
 """A participant that has a slot puts its card there within this time, or never."""
 LINGER_S = 5.0
-"""How long the participant that serves the board stays after a failure, for the others to read
+"""How long the participant that serves the board stays after the verdict, for the others to read
 it."""
+LEAVE_S = 1.0
+"""The same for one that was interrupted."""
 
 
 @dataclass
@@ -56,12 +55,10 @@ class Meeting:
 
     def hold(self) -> Report:
         """Meet, and return the common report."""
-        self._put()
-        decided = self._verdict()
-        if decided is not None:
-            return self._join_late(decided)
         try:
-            return self._wait()
+            self._put()
+            decided = self._verdict()
+            return self._wait() if decided is None else self._join_late(decided)
         except BoardLost:
             raise
         except BaseException as error:
@@ -75,35 +72,46 @@ class Meeting:
         self._read_announced()
         return self._settle(checks.judge(self._job(complete=False), only_early=True))
 
-    def end(self, serving: bool) -> None:
-        """Say that the verdict was read. Who serves the board waits for the others to say so."""
-        acks = self.board.add(ACKS)
-        give_up = time.monotonic() + LINGER_S
-        while serving and acks < self.board.count(SLOTS) and time.monotonic() < give_up:
-            time.sleep(0.01)
-            acks = self.board.count(ACKS)
-        self.board.close(last=acks >= self.board.count(SLOTS))
+    def end(self, serving: bool, linger_s: float = LINGER_S) -> None:
+        """Say that the verdict was read. Who serves the board waits for the others to say so. The
+        verdict stands, whatever becomes of the board now."""
+        last = False
+        with contextlib.suppress(BoardLost):
+            acks = self.board.add(ACKS)
+            give_up = time.monotonic() + linger_s
+            while serving and acks < self.board.count(SLOTS) and time.monotonic() < give_up:
+                time.sleep(0.01)
+                acks = self.board.count(ACKS)
+            last = acks >= self.board.count(SLOTS)
+        self.board.close(last)
 
     def _put(self) -> None:
         if not self.slot:
             self.board.announce()
             self.slot = self.board.add(SLOTS)
-            snapshot = pack(codec.dump(self.snapshot)) if self.snapshot else b""
+            snapshot = wire.pack(codec.dump(self.snapshot)) if self.snapshot else b""
             self.board.put(f"snapshot/{self.slot}", snapshot)
-        self.board.put(f"card/{self.slot}", pack(codec.dump(self.card)))
+        self.board.put(f"card/{self.slot}", wire.pack(codec.dump(self.card)))
 
     def _verdict(self) -> Report | None:
         value = self.board.get([VERDICT])[0]
-        return codec.load(Report, json.loads(value)) if value else None
+        return None if value is None else wire.read_report(value)
 
     def _settle(self, report: Report) -> Report:
         text = json.dumps(codec.dump(report)).encode()
-        return codec.load(Report, json.loads(self.board.put_once(VERDICT, text)))
+        return wire.read_report(self.board.put_once(VERDICT, text))
+
+    def _serves(self) -> bool:
+        reach = self.card.reach
+        return reach is not None and (reach.role, reach.outcome) == ("serve", "ok")
 
     def _leads(self) -> bool:
+        """Several may: the first verdict stands. One that ended before the verdict must not."""
         launch = self.card.launch
         first = launch.node_rank if launch.unit == "node" else launch.rank
-        return self.slot == 1 or first == 0
+        if first == 0 or self._serves():
+            return True
+        return not any(self.board.alive(f"card/{n}") for n in range(1, self.slot))
 
     def _wait(self) -> Report:
         pause = PAUSE_S[0]
@@ -166,7 +174,7 @@ class Meeting:
                 silent, self.board.get([f"card/{n}" for n in silent]), strict=True
             ):
                 if packed is not None:
-                    self.cards[n] = codec.load(RankCard, unpack(packed))
+                    self.cards[n], _ = wire.read_card(n, packed, None)
 
     def _answer(self) -> None:
         """Look up the name that was asked for; the own name is left alone, which may be loopback
@@ -191,14 +199,14 @@ class Meeting:
         here = [(n, card) for n, card in zip(new, cards, strict=True) if card is not None]
         snapshots = self.board.get([f"snapshot/{n}" for n, _ in here])
         for (n, packed), snapshot in zip(here, snapshots, strict=True):
-            card = codec.load(RankCard, unpack(packed))
+            card, taken = wire.read_card(n, packed, snapshot)
             if not self.board.alive(f"card/{n}") or self._is_gone(card):
                 continue
             self._supersede(card)
             self.seen.add(n)
             self.cards[n] = card
-            if snapshot:
-                self.snapshots[n] = codec.load(Snapshot, unpack(snapshot))
+            if taken is not None:
+                self.snapshots[n] = taken
         return bool(self.seen & set(new))
 
     def _read_announced(self) -> None:
@@ -213,7 +221,7 @@ class Meeting:
         """A process that meets again (`require()`, then `init_process_group()`) has one card."""
 
         def process(one: RankCard) -> tuple[object, ...]:
-            return one.boot_id, one.pidns, one.pid
+            return one.node, one.boot_id, one.pidns, one.pid
 
         for n in [n for n, one in self.cards.items() if process(one) == process(card)]:
             del self.cards[n]
@@ -221,13 +229,14 @@ class Meeting:
 
     def _is_gone(self, card: RankCard) -> bool:
         """An earlier process of this very host and PID namespace that has ended: a restart."""
-        if (card.boot_id, card.pidns) != (self.card.boot_id, self.card.pidns):
+        own = self.card
+        if own.boot_id is None or (card.boot_id, card.pidns) != (own.boot_id, own.pidns):
             return False
         try:
             os.kill(card.pid, 0)
         except ProcessLookupError:
             return True
-        except PermissionError:
+        except (PermissionError, OverflowError):
             pass
         return False
 
@@ -259,20 +268,4 @@ class Meeting:
             self.cards.pop(self.slot, None)
             self.seen.discard(self.slot)
             self.tell()
-            self.end(serving=False)
-
-
-def pack(data: object) -> bytes:
-    return zlib.compress(json.dumps(data).encode(), 1)
-
-
-def unpack(value: bytes) -> object:
-    """What stands on a board comes from outside: it may be anything."""
-    unpacker = zlib.decompressobj()
-    try:
-        data = unpacker.decompress(value, MAX_BYTES)
-        if unpacker.unconsumed_tail:
-            raise BoardLost(f"a card on the board is larger than {MAX_BYTES} bytes")
-        return json.loads(data)
-    except (zlib.error, ValueError, RecursionError) as error:
-        raise BoardLost(f"a card on the board cannot be read: {error}") from error
+            self.end(self._serves(), LEAVE_S)

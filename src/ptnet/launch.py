@@ -19,6 +19,9 @@ from ptnet.errors import UsageError
 from ptnet.launchers import LAUNCHERS, TORCH, Environ, Launcher
 from ptnet.model import Conflict, InvalidValue, Launch
 
+MOST = 2**20
+"""Of ranks, nodes and restarts; more is a slip."""
+EXPECTED = f"a number from 0 to {MOST}"
 INTERACTIVE_SLURM = ("bash", "interactive", "zsh", "sh")
 
 
@@ -39,6 +42,23 @@ def detect(environ: Environ) -> Launch:
     _derive_nodes(launch)
     _check_ranges(launch)
     return launch
+
+
+def override(launch: Launch, **given: int | None) -> None:
+    """Numbers that the caller gives stand above the launcher's variables."""
+    for field, value in given.items():
+        if value is None:
+            continue
+        before = launch.sources.get(field)
+        launch.invalid = [bad for bad in launch.invalid if bad.variable != before]
+        source = launch.sources[field] = f"{field}="
+        if 0 <= value <= MOST:
+            setattr(launch, field, value)
+        else:
+            setattr(launch, field, None)
+            launch.invalid.append(InvalidValue(source, str(value), EXPECTED))
+    if any(value is not None for value in given.values()):
+        _check_ranges(launch)
 
 
 def _launcher(environ: Environ) -> Launcher | None:
@@ -91,7 +111,6 @@ def _read(launch: Launch, environ: Environ, variables: Mapping[str, tuple[str, .
 
 def _number(launch: Launch, name: str, text: str) -> int | None:
     """int() as torch does: blanks and a carriage return around it are forgiven."""
-    expected = "a number from 0 on"
     if name == "PET_NNODES" and ":" in text:
         return _range(launch, name, text)
     if name.endswith("NPROC_PER_NODE") and text.strip() in ("auto", "gpu", "cpu", "xpu"):
@@ -100,9 +119,9 @@ def _number(launch: Launch, name: str, text: str) -> int | None:
         value = int(text)
     except ValueError:
         value = -1
-    if value < 0 or value > 2**31:
+    if not 0 <= value <= MOST:
         if name not in (bad.variable for bad in launch.invalid):
-            launch.invalid.append(InvalidValue(name, redact.text(text), expected))
+            launch.invalid.append(InvalidValue(name, redact.text(text), EXPECTED))
         return None
     return value
 
@@ -110,7 +129,7 @@ def _number(launch: Launch, name: str, text: str) -> int | None:
 def _range(launch: Launch, name: str, text: str) -> int | None:
     """MIN:MAX nodes of an elastic job."""
     least, _, most = text.partition(":")
-    if not (least.isdecimal() and most.isdecimal() and 0 < int(least) <= int(most) <= 2**31):
+    if not (least.isdecimal() and most.isdecimal() and 0 < int(least) <= int(most) <= MOST):
         launch.invalid.append(InvalidValue(name, redact.text(text), "a number of nodes or MIN:MAX"))
         return None
     launch.nnodes_max = int(most) if int(most) != int(least) else None
@@ -155,11 +174,16 @@ def _check_ranges(launch: Launch) -> None:
         n, of = getattr(launch, part), getattr(launch, whole)
         if of == 0:
             source = launch.sources.get(whole, whole)
-            launch.invalid.append(InvalidValue(source, "0", "a number from 1 on"))
+            _refuse(launch, InvalidValue(source, "0", "a number from 1 on"))
         elif n is not None and of is not None and n >= of:
             source = launch.sources.get(part, part)
             expected = f"a number below {of} ({launch.sources.get(whole, whole)})"
-            launch.invalid.append(InvalidValue(source, str(n), expected))
+            _refuse(launch, InvalidValue(source, str(n), expected))
+
+
+def _refuse(launch: Launch, bad: InvalidValue) -> None:
+    if bad not in launch.invalid:
+        launch.invalid.append(bad)
 
 
 def _nothing(launch: Launch, environ: Environ) -> None:

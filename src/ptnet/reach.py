@@ -263,6 +263,8 @@ def _explain(end: Endpoint, reach: Reach) -> Reach:
         reach.outcome = "loopback"
     elif reach.outcome == "refused" and _lacks_rank_0(end, reach):
         reach.outcome = "no-rank-0"
+    elif reach.outcome == "failed" and reach.connects:
+        reach.detail = os.strerror(reach.connects[-1].errno or 0)
     if reach.outcome in ("unreachable", "prohibited", "timeout") and reach.connects:
         row = _core.routes_to([reach.connects[0].address])[0]
         reach.route = Route(**{**row, "target": end.host, "address": reach.connects[0].address})

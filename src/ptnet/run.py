@@ -145,12 +145,18 @@ def main(argv: Sequence[str]) -> int:
     torchrun has ended well."""
     options = read(argv)
     arguments = torchrun_arguments(options.command)
-    with _ending_politely():
-        if arguments is None:
-            report = _ranks(options)
-        else:
-            sys.argv = options.command[: len(options.command) - len(arguments)]
-            report = _nodes(options, arguments)
+    if options.report:
+        _writable(options.report)
+    try:
+        with _ending_politely():
+            if arguments is None:
+                report = _ranks(options)
+            else:
+                sys.argv = options.command[: len(options.command) - len(arguments)]
+                report = _nodes(options, arguments)
+    except KeyboardInterrupt:  # cli leaves those to torchrun, which is imported by now
+        print("ptnet run: interrupted", file=sys.stderr)
+        return 130
     if options.report:
         _write(options.report, report)
     if report.verdict == "fail" or report.findings:
@@ -193,6 +199,13 @@ def _ranks(options: Options) -> Report:
         serve=first == 0 and not launch.agent_store,
         directory=options.board,
     ).conduct()
+
+
+def _writable(path: str) -> None:
+    """Said before the nodes meet: afterwards the others would start without this one."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path) or not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"ptnet run: --report {path}: cannot be written")
 
 
 def _write(path: str, report: Report) -> None:

@@ -179,7 +179,9 @@ class Preflight:
                 if failed and self.serving:
                     self._await_company(board)
                 report = meeting.tell() if failed else meeting.hold()
-                meeting.end(self.serving and (report.verdict == "fail" or self.door == "exec"))
+                meeting.end(self.serving)
+                if failed and report.verdict != "fail":
+                    report = own  # the others have agreed and gone on before
             except BoardLost as lost:
                 self._lose(lost)
                 report = checks.judge(self._job(complete=False))
@@ -238,12 +240,14 @@ def preflight(
     launch = launcher.detect(os.environ if meet else {})
     first = launch.node_rank if launch.unit == "node" else launch.rank
     if rank is not None:
-        launch.unit, launch.rank, launch.sources["rank"] = "rank", rank, "rank="
-        first = rank
-    if world_size is not None:
-        launch.world_size, launch.sources["world_size"] = world_size, "world_size="
+        launch.unit, first = "rank", rank
+    launcher.override(launch, rank=rank, world_size=world_size)
     if board is not None and (launch.rank is None or launch.world_size is None):
         raise UsageError("board= needs a rank and a world size: RANK and WORLD_SIZE, or arguments")
+    given = launch.launcher == "none" and (rank, world_size) != (None, None)
+    master = launch.master_addr and launch.master_port
+    if given and board is None and meet and not (master or launch.invalid or world_size == 1):
+        raise UsageError("the ranks need a place to meet: MASTER_ADDR and MASTER_PORT, or board=")
     return Preflight(
         launch,
         door="ranks",

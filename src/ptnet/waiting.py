@@ -7,6 +7,7 @@ import time
 from itertools import islice
 
 from ptnet.model import Job, Launch, Reach
+from ptnet.terminal import printable
 
 QUIET_S = 2.0
 """Nothing is said about a wait shorter than this."""
@@ -38,7 +39,8 @@ class Waiting:
             return
         self._last = line
         left_s = max(0.0, self._wait_s - waited_s)
-        print(f"ptnet: {line} (waiting, {left_s:.0f} s left)", file=sys.stderr, flush=True)
+        text = printable(f"ptnet: {line} (waiting, {left_s:.0f} s left)")
+        print(text, file=sys.stderr, flush=True)
 
     def reaching(self, reach: Reach) -> None:
         """On the way to the endpoint."""

@@ -9,13 +9,13 @@ from meta.source import imports, module_name, py_files, relative
 
 # A module may import what stands before it, and its own line.
 ORDER = [
-    ["errors", "version"],
+    ["errors", "redact", "version"],
     ["model"],
-    ["codec", "json_schema", "redact", "progress"],
+    ["codec", "json_schema", "progress", "terminal"],
     ["launchers", "resolver"],
     ["collect", "launch", "masking", "nodelist"],
     ["checks"],
-    ["board", "dist", "gather", "probes", "reach", "stages", "tune", "waiting"],
+    ["board", "dist", "gather", "probes", "reach", "stages", "tune", "waiting", "wire"],
     ["group", "run"],
     ["cli", "commands", "report", "advise", "__main__"],
 ]

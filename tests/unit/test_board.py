@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -10,14 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.jobs import agent, card, rank, snapshot
+from unit.jobs import agent, card, rank, reach, snapshot
 
 from ptnet import gather
 from ptnet.board import SLOTS, VERDICT, BoardLost, DirectoryBoard
 from ptnet.codec import dump
 from ptnet.errors import UsageError
-from ptnet.gather import Meeting, pack
+from ptnet.gather import ACKS, Meeting
 from ptnet.model import Launch, RankCard, Report, Resolution
+from ptnet.stages import Preflight
+from ptnet.waiting import Waiting
+from ptnet.wire import pack
 
 PREFIX = "ptnet/none/0/ranks"
 
@@ -222,19 +227,180 @@ def test_another_run_on_the_board_is_named(tmp_path: Path) -> None:
     assert "another run id: other" in report.findings[0].message
 
 
+@pytest.mark.parametrize("part", ["card", "snapshot"])
 @pytest.mark.parametrize(
-    "value", [b"", b"garbage", pack({"node": 7}), pack([1]), pack("x" * 2**25)]
+    "value", [b"garbage", pack({"node": 7}), pack([1]), pack({"schema": "x"}), pack("x" * 2**25)]
 )
-def test_what_cannot_be_read_is_said(tmp_path: Path, value: bytes) -> None:
-    """Whoever else writes there must not make a rank hang or crash."""
+def test_a_card_that_cannot_be_read_ends_the_meeting_for_all(
+    tmp_path: Path, part: str, value: bytes
+) -> None:
+    """Another version's, or whoever else writes there: none may crash, or wait in vain."""
     board = DirectoryBoard(tmp_path, PREFIX)
     board.add(SLOTS)
-    board.put("card/1", value)
-    board.put("snapshot/1", b"")
+    stranger = pack(dump(card(rank(2, "nodec"), "nodec", pid=os.getpid())))
+    board.put("card/1", value if part == "card" else stranger)
+    board.put("snapshot/1", value if part == "snapshot" else b"")
+    started = time.monotonic()
+    reports = meet(tmp_path, TWO, expected=3)
+    assert time.monotonic() - started < 10
+    assert reports[0] == reports[1]
+    assert reports[0]
+    assert [f.id for f in reports[0].findings] == ["participant-left"]
+    assert "its card cannot be read" in reports[0].findings[0].message
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(b"", b"garbage", b"[]", b'{"verdict": "fail", "schema": "x"}', b"[" * 100_000),
+        json.dumps(dump(Report("perhaps"))).encode(),
+    ],
+)
+def test_a_verdict_that_cannot_be_read_is_said(tmp_path: Path, value: bytes) -> None:
+    board = DirectoryBoard(tmp_path, PREFIX)
+    board.add(SLOTS)
+    board.put("card/1", pack(dump(card(TWO[1][1], "nodeb", pid=os.getpid(), boot_id="nodeb"))))
+    board.put_once(VERDICT, value)
     own = card(TWO[0][1], "nodea", pid=os.getpid(), boot_id="nodea")
     meeting = Meeting(board, own, None, 2, time.monotonic() + 5, lambda *a: None)
-    with pytest.raises((BoardLost, UsageError)):
+    with pytest.raises(BoardLost, match="the verdict on the board cannot be read"):
         meeting.hold()
+
+
+def test_a_pid_that_is_none_is_somebody(tmp_path: Path) -> None:
+    board = DirectoryBoard(tmp_path, PREFIX)
+    board.add(SLOTS)
+    board.put("card/1", pack(dump(card(TWO[1][1], "nodeb", pid=2**70, boot_id="nodea"))))
+    reports = meet(tmp_path, TWO[:1])
+    assert [r and r.verdict for r in reports] == ["pass"]
+
+
+def test_hosts_that_do_not_know_their_boot_are_not_one_host(tmp_path: Path) -> None:
+    """Without a boot id a process number says nothing of another host."""
+    board = DirectoryBoard(tmp_path, PREFIX)
+    for n, node, pid in ((1, "nodeb", 2**22 - 3), (2, "nodec", os.getpid())):
+        board.add(SLOTS)
+        board.put(f"card/{n}", pack(dump(card(rank(n, node, world_size=3), node, pid=pid))))
+    own = card(rank(0, "nodea", world_size=3), "nodea", pid=os.getpid())
+    report = Meeting(
+        DirectoryBoard(tmp_path, PREFIX), own, None, 3, time.monotonic() + 3, lambda *a: None
+    ).hold()
+    assert (report.verdict, report.nodes) == ("pass", ["nodea", "nodeb", "nodec"])
+
+
+class Silent(DirectoryBoard):
+    """As a store: nobody can tell who is still there."""
+
+    def alive(self, key: str) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", [DirectoryBoard, Silent])
+def test_an_ended_first_comer_does_not_hold_up_the_others(
+    tmp_path: Path, kind: type[DirectoryBoard]
+) -> None:
+    """In front of a c10d rendezvous nobody has a number: who serves the store, or comes first."""
+    kind(tmp_path, PREFIX).add(SLOTS)  # it was killed at once
+    reports: list[Report] = []
+
+    def take_part(node: str, role: str) -> None:
+        launch = agent(None, backend="c10d")
+        own = card(launch, node, pid=os.getpid(), boot_id=node, reach=reach("ok", role))
+        board, deadline_s = kind(tmp_path, PREFIX), time.monotonic() + 8
+        reports.append(Meeting(board, own, None, 2, deadline_s, lambda *a: None).hold())
+
+    started = time.monotonic()
+    roles = {"nodea": "serve", "nodeb": "join"}
+    threads = [threading.Thread(target=take_part, args=one) for one in roles.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert time.monotonic() - started < 5
+    assert [r.verdict for r in reports] == ["pass", "pass"]
+
+
+class Leaving(DirectoryBoard):
+    """A store whose server ends as soon as it has seen the last one's sign."""
+
+    def add(self, key: str) -> int:
+        number = super().add(key)
+        self.ended = key == ACKS
+        return number
+
+    def count(self, key: str) -> int:
+        if getattr(self, "ended", False):
+            raise BoardLost("the store went away")
+        return super().count(key)
+
+
+def test_the_verdict_stands_when_the_board_ends_after_it(tmp_path: Path) -> None:
+    made = Preflight(TWO[0][1], "ranks", 5.0)
+    made.card = card(TWO[0][1], "nodea", pid=os.getpid(), boot_id="nodea")
+    board = Leaving(tmp_path, PREFIX)
+    board.put_once(VERDICT, json.dumps(dump(Report("pass", nodes=["a", "b"]))).encode())
+    waiting = Waiting(TWO[0][1], 2, 5.0)
+    report = made._gather(board, Report("pass"), time.monotonic() + 5, waiting)
+    assert (report.verdict, report.nodes) == ("pass", ["a", "b"])
+
+
+def test_a_late_comers_own_fault_counts(tmp_path: Path) -> None:
+    """The others have agreed and gone on: their verdict is not this one's."""
+    made = Preflight(TWO[0][1], "ranks", 5.0)
+    made.card = card(TWO[0][1], "nodea", pid=os.getpid(), boot_id="nodea")
+    board = DirectoryBoard(tmp_path, PREFIX)
+    board.put_once(VERDICT, json.dumps(dump(Report("pass"))).encode())
+    own, waiting = Report("fail"), Waiting(TWO[0][1], 2, 5.0)
+    assert made._gather(board, own, time.monotonic() + 5, waiting) is own
+
+
+def test_who_is_stopped_while_it_comes_tells_the_others(tmp_path: Path) -> None:
+    class Stopped(DirectoryBoard):
+        stop = True
+
+        def put(self, key: str, value: bytes) -> None:
+            if self.stop:
+                self.stop = False
+                raise KeyboardInterrupt
+            super().put(key, value)
+
+    own = card(TWO[1][1], "nodeb", pid=os.getpid(), boot_id="nodeb")
+    deadline_s = time.monotonic() + 5
+    other = DirectoryBoard(tmp_path, PREFIX)
+    other.add(SLOTS)
+    with pytest.raises(KeyboardInterrupt):
+        Meeting(Stopped(tmp_path, PREFIX), own, None, 2, deadline_s, lambda *a: None).hold()
+    (value,) = other.get([VERDICT])
+    assert value is not None
+    assert [f["id"] for f in json.loads(value)["findings"]] == ["participant-left"]
+
+
+def test_a_run_after_a_failed_one_does_not_meet_its_verdict(tmp_path: Path) -> None:
+    board = DirectoryBoard(tmp_path, PREFIX)
+    board.add(SLOTS)  # killed before it could say a word: the directory stays
+    (failed,) = meet(tmp_path, TWO[:1], wait_s=0.3)
+    assert failed
+    assert failed.verdict == "fail"
+    assert board.get([VERDICT])[0] is not None
+    assert [r and r.verdict for r in meet(tmp_path, TWO)] == ["pass", "pass"]
+
+
+def test_a_directory_that_fails_is_a_lost_board(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    board = DirectoryBoard(tmp_path / "x", PREFIX)
+    shutil.rmtree(tmp_path / "x")
+    (tmp_path / "x").write_text("a file in its place")
+    for ask in (
+        lambda: board.add(SLOTS),
+        lambda: board.put("card/1", b""),
+        lambda: board.put_once(VERDICT, b""),
+        lambda: board.get([VERDICT]),
+        lambda: board.others(),
+        lambda: board.alive("card/1"),
+    ):
+        with pytest.raises(BoardLost, match="Not a directory"):
+            ask()
+    board.close(last=True)
 
 
 def test_a_meeting_cleared_up_by_others_is_opened_again(tmp_path: Path) -> None:

@@ -258,17 +258,16 @@ def store_failed(job: Job) -> Iterator[Finding]:
         torch.distributed.TCPStore.
     """
     for card, reach in outcomes(job, "failed"):
+        what, asked_of = f"the store at {at(reach)}", "TCPStore"
+        code = f"import socket; socket.create_connection(({reach.host!r}, {reach.port}), 5)"
+        fix = Fix("connect by hand", ["python", "-c", code])
+        if not reach.port:  # a directory that all share
+            what, asked_of = f"the board in {reach.host}", "directory"
+            fix = Fix(f"look at the directory on {card.node}", ["ls", "-la", reach.host])
         yield finding(
             "store-failed",
             card,
-            f"{who(card)} could not use the store at {at(reach)}: {reach.detail or 'unknown'}.",
-            Evidence("TCPStore", reach.detail or "failed", "a store"),
-            Fix(
-                "connect by hand",
-                [
-                    "python",
-                    "-c",
-                    f"import socket; socket.create_connection(({reach.host!r}, {reach.port}), 5)",
-                ],
-            ),
+            f"{who(card)} could not use {what}: {reach.detail or 'unknown'}.",
+            Evidence(asked_of, reach.detail or "failed", "a board that all share"),
+            fix,
         )

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from ptnet.errors import UsageError
 from ptnet.masking import share
 from ptnet.model import SEVERITIES, Report
-from ptnet.report.text import printable
+from ptnet.terminal import printable
 
 COLOURS = {
     **{"PASS": "1;32", "FAIL": "1;31", "UNKNOWN": "1;33"},

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from ptnet.model import Finding, Fix, Report, Skipped
+from ptnet.terminal import printable
 
 WIDTH = 80
 INDENT = "    "
@@ -33,11 +34,6 @@ def render(report: Report, width: int = WIDTH) -> str:
     if report.skipped:
         lines += ["", *_wrap(f"skipped: {'; '.join(_skipped(report.skipped))}", width, "  ")]
     return "\n".join(map(printable, lines))
-
-
-def printable(text: str) -> str:
-    """The text without anything that a terminal takes for a command."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _rest(findings: list[Finding], width: int) -> list[str]:
