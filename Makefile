@@ -8,7 +8,7 @@ SHELL       := /bin/bash
 MAKEFLAGS     += --no-print-directory
 
 FUZZ_SECONDS ?= 20
-TORCH        := torch==2.13.0 numpy
+TORCH        := torch==2.13.0 numpy nvidia-nccl-cu13==2.32.3
 
 PY  := .venv/bin/python
 ENV := .venv/ptnet .venv/tools

@@ -237,3 +237,23 @@ def test_a_data_loader_ends_where_shared_memory_is_short(
     words = ["unshare", "-m", "sh", "-c", mount, "sh", sys.executable, "-c", LOADER]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert ("loaded" in done.stdout) is works, done.stderr[-2000:]
+
+
+UNIQUE_ID = """
+import ctypes, importlib.util, pathlib
+folder = importlib.util.find_spec("nvidia.nccl").submodule_search_locations[0]
+nccl = ctypes.CDLL(str(pathlib.Path(folder, "lib", "libnccl.so.2")))
+print("result", nccl.ncclGetUniqueId(ctypes.create_string_buffer(128)))
+"""
+
+
+def test_nccl_refuses_an_ipv6_address_without_brackets() -> None:
+    with Lab({"nodea": "10.77.0.1/24"}) as lab:
+        host = lab["nodea"]
+        host.ip("addr", "add", "fd00::1/64", "dev", "eth0", "nodad")
+        for value, works in (("[fd00::1]:29501", True), ("fd00::1:29501", False)):
+            env = {"NCCL_COMM_ID": value}
+            said = host.run([sys.executable, "-c", UNIQUE_ID], env).stdout
+            assert ("result 0" in said) is works, said
+            found = host.run([sys.executable, "-m", "ptnet", "check"], env).stdout
+            assert ("address-needs-brackets" in found) is not works
