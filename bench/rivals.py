@@ -91,7 +91,8 @@ def namespace(links: int) -> Iterator[str]:
     name = f"bench{os.getpid()}n{links}"
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
-        quiet = "net.ipv6.conf.default.accept_dad=0"  # else the addresses change while they are read
+        # Else the kernel changes the addresses while they are read.
+        quiet = "net.ipv6.conf.default.accept_dad=0"
         subprocess.run(["ip", "netns", "exec", name, "sysctl", "-qw", quiet], check=True)
         lines = ["link set lo up"]
         for n in range(links // 2):
