@@ -118,7 +118,8 @@ wheeltest: wheel build/packages-test ## run the core tests on the installed whee
 	tools/wheel-test dist/ptnet-*-cp310-abi3-*.whl
 
 bench: $(ENV) ## run the benchmarks
-	@for script in $(sort $(wildcard bench/bench_*.py)); do $(PY) $$script; done
+	@$(PIP) install psutil pyroute2
+	for script in $(sort $(wildcard bench/bench_*.py)); do $(PY) $$script; done
 
 clean: ## remove everything that was built, .venv included
 	@rm -rf build dist .venv src/*.egg-info src/ptnet/_core*.so .mypy_cache .ruff_cache .pytest_cache

@@ -45,7 +45,7 @@ LINES = (
 def main() -> None:
     times = dict(
         zip(
-            CODES, in_turn({n: start(c) for n, c in CODES.items()}, 40.0, children_cpu), strict=True
+            CODES, in_turn({n: start(c) for n, c in CODES.items()}, 20.0, children_cpu), strict=True
         )
     )
     bare = times["nothing"]

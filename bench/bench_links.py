@@ -7,17 +7,19 @@ against psutil, pyroute2 and `ip`, in network namespaces made for it. Needs root
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
 from statistics import median
 
-from rivals import again, head, in_turn, namespace, ratio, show
+from rivals import ENV, again, head, in_turn, namespace, ratio, show
 
 SIZES = (4, 100, 1000)
 TARGETS = {4: (0.33, 0.05), 100: (0.20, 0.05), 1000: (0.20, 0.05)}
 GROWTH = 15
 GROWTH_OF_ONE = 2
+ROUNDS = 7
 
 
 def main() -> None:
@@ -64,7 +66,7 @@ def every(size: int) -> None:
         "pyroute2 get_links, get_addr": by_pyroute2,
         "`ip -j -s -d addr`, json": by_ip,
     }
-    ours, *others = in_turn(sides, limit_s=20.0)
+    ours, *others = in_turn(sides, limit_s=12.0)
     print(f"| {size} | ptnet.links() | {show(ours)} | 1 | | |")
     targets = (*TARGETS[size], None)
     for tool, times, target in zip(list(sides)[1:], others, targets, strict=True):
@@ -78,19 +80,25 @@ def one(size: int) -> None:
     def by_ip() -> None:
         json.loads(subprocess.check_output(["ip", "-j", "-s", "-d", "addr", "show", "dev", "a1"]))
 
-    everything = in_turn({"all": ptnet.links}, limit_s=2.0)
-    by_name = in_turn({"one": lambda: ptnet.links("a1"), "ip": by_ip}, limit_s=2.0)
+    everything = in_turn({"all": ptnet.links}, limit_s=0.5)
+    by_name = in_turn({"one": lambda: ptnet.links("a1"), "ip": by_ip}, limit_s=0.5)
     print(json.dumps([median(times) for times in everything + by_name]))
 
 
 def growth() -> None:
-    """By how much more links make one answer slower."""
-    times = {}
-    for size in SIZES:
-        with namespace(size) as name:
-            argv = ["ip", "netns", "exec", name, sys.executable, __file__]
-            argv += ["--one", "--inside", str(size)]
-            times[size] = json.loads(subprocess.check_output(argv))
+    """By how much more links make one answer slower: fresh processes, the sizes in turn."""
+    rounds: dict[int, list[list[float]]] = {size: [] for size in SIZES}
+    with contextlib.ExitStack() as stack:
+        names = {size: stack.enter_context(namespace(size)) for size in SIZES}
+        for _ in range(ROUNDS):
+            for size, name in names.items():
+                argv = ["ip", "netns", "exec", name, sys.executable, __file__, "--one"]
+                text = subprocess.check_output([*argv, "--inside", str(size)], env=ENV)
+                rounds[size].append(json.loads(text))
+    times = {
+        size: [median(column) for column in zip(*rows, strict=True)]
+        for size, rows in rounds.items()
+    }
     print("\n## Growth with the number of links")
     head("question", "from", "to", "ratio", "target", "")
     rows = (("ptnet.links()", 0, 100, GROWTH), ('ptnet.links("a1")', 1, 4, GROWTH_OF_ONE))

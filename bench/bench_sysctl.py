@@ -6,9 +6,12 @@ python bench/bench_sysctl.py
 from __future__ import annotations
 
 import subprocess
+import sys
 from statistics import median
 
-from rivals import head, in_turn, ratio, show
+from rivals import SOURCE, head, in_turn, ratio, show
+
+sys.path.insert(0, str(SOURCE))
 
 import ptnet
 from ptnet.collect import SYSCTLS

@@ -15,14 +15,16 @@ from statistics import median
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 ENV = {**os.environ, "PYTHONPATH": str(SOURCE)}
+ENV.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode
 
 LEAST, MOST = 7, 201
+SAMPLE_S = 0.005
 
 Sides = Mapping[str, Callable[[], object]]
 
 
 def wall(work: Callable[[], object]) -> float:
-    """Seconds that it takes."""
+    """Seconds of one call."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
@@ -41,17 +43,25 @@ def in_turn(
     limit_s: float = 8.0,
     cost: Callable[[Callable[[], object]], float] = wall,
 ) -> list[list[float]]:
-    """The cost of each side, one list a side, after a first call that does not count."""
+    """The cost of a call of each side, one list a side. Every other round goes backwards, and what
+    is short is called several times: nobody always follows the one that empties the caches."""
+
+    def repeated(work: Callable[[], object], times: int) -> Callable[[], object]:
+        return lambda: [work() for _ in range(times)]
+
     for work in sides.values():
         work()
+    times = [max(1, round(SAMPLE_S / wall(work))) for work in sides.values()]
+    works = [repeated(work, n) for work, n in zip(sides.values(), times, strict=True)]
     gc.collect()
     gc.freeze()
-    spent: list[list[float]] = [[] for _ in sides]
+    spent: list[list[float]] = [[] for _ in works]
     until = time.perf_counter() + limit_s
     while len(spent[0]) < LEAST or (len(spent[0]) < MOST and time.perf_counter() < until):
-        for costs, work in zip(spent, sides.values(), strict=True):
+        forwards = len(spent[0]) % 2 == 0
+        for side in range(len(works)) if forwards else reversed(range(len(works))):
             gc.collect()  # nobody pays for another's garbage
-            costs.append(cost(work))
+            spent[side].append(cost(works[side]) / times[side])
     return spent
 
 
@@ -91,7 +101,8 @@ def namespace(links: int) -> Iterator[str]:
     name = f"bench{os.getpid()}n{links}"
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
-        quiet = "net.ipv6.conf.default.accept_dad=0"  # else the addresses change while they are read
+        # Else the kernel changes the addresses while they are read.
+        quiet = "net.ipv6.conf.default.accept_dad=0"
         subprocess.run(["ip", "netns", "exec", name, "sysctl", "-qw", quiet], check=True)
         lines = ["link set lo up"]
         for n in range(links // 2):

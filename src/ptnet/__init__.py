@@ -10,8 +10,6 @@ or slow the job.
 Nothing is loaded, opened or started before the first use.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # as typing's, whose import would cost more than everything else here
 
 _HOMES = {

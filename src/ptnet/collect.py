@@ -36,6 +36,7 @@ from ptnet.model import (
     Snapshot,
     SocketCounts,
     Sysctl,
+    adopt,
 )
 from ptnet.resolver import NAMES_TIMEOUT_S, names
 from ptnet.version import VERSION
@@ -195,17 +196,10 @@ def links(name: str | None = None, *, detail: bool = False) -> list[Link]:
 
 
 def _link(row: dict[str, Any]) -> Link:
-    row["addresses"] = [_adopt(Address, address) for address in row["addresses"]]
-    row["counters"] = _adopt(Counters, row["counters"]) if row["counters"] else None
-    row["detail"] = _adopt(LinkDetail, row["detail"]) if row["detail"] else None
-    return _adopt(Link, row)
-
-
-def _adopt(cls: type[T], row: dict[str, Any]) -> T:
-    """A dataclass whose fields are the row: nothing is copied, for there may be thousands."""
-    made = cls.__new__(cls)
-    made.__dict__ = row
-    return made
+    row["addresses"] = [adopt(Address, address) for address in row["addresses"]]
+    for name, cls in ("counters", Counters), ("detail", LinkDetail):
+        row[name] = row[name] and adopt(cls, row[name])
+    return adopt(Link, row)
 
 
 def route_to(target: str, *, timeout_s: float = NAMES_TIMEOUT_S) -> Route:
@@ -257,7 +251,7 @@ def sysctl(*keys: str) -> list[Sysctl]:
     >>> sysctl("net.core.somaxconn")[0].type
     'int'
     """
-    return [_adopt(Sysctl, row) for row in _core.sysctl(keys)]
+    return [adopt(Sysctl, row) for row in _core.sysctl(keys)]
 
 
 def load(path: str) -> Snapshot | Job:

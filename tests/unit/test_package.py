@@ -34,6 +34,14 @@ def test_import_starts_no_thread_and_opens_nothing() -> None:
     python(code)
 
 
+def test_import_maps_no_library() -> None:
+    code = (
+        "mapped = lambda: {line.split()[-1] for line in open('/proc/self/maps') if '/' in line}; "
+        "before = mapped(); import ptnet; print(sorted(mapped() - before))"
+    )
+    assert python(code).strip() == "[]"
+
+
 @pytest.mark.parametrize("first", ["ptnet.collect", "ptnet.stages", "ptnet.dist", "ptnet.launch"])
 def test_the_public_names_are_callable_in_any_order(first: str) -> None:
     code = (
