@@ -6,7 +6,6 @@ import sys
 import time
 
 from ptnet.model import Job, Launch, Reach
-from ptnet.report.text import printable
 
 QUIET_S = 2.0
 """Nothing is said about a wait shorter than this."""
@@ -38,8 +37,8 @@ class Waiting:
             return
         self._last = line
         left_s = max(0.0, self._wait_s - waited_s)
-        text = printable(f"ptnet: {line} (waiting, {left_s:.0f} s left)")
-        print(text, file=sys.stderr, flush=True)
+        shown = "".join(c if c.isprintable() else "?" for c in line)  # names of other hosts
+        print(f"ptnet: {shown} (waiting, {left_s:.0f} s left)", file=sys.stderr, flush=True)
 
     def reaching(self, reach: Reach) -> None:
         """On the way to the endpoint."""
