@@ -149,9 +149,8 @@ class StoreBoard:
     def others(self) -> list[str]:
         count = self._ask("add", lambda: int(self._store.add(WORLDS, 0)))
         names = [f"{WORLDS}/{n}" for n in range(1, count + 1)]
-        found = self._ask("get", lambda: self._read(names))
-        runs = {run.decode(errors="replace") for run in found if run}
-        return sorted(runs - {self._run})
+        runs = self._ask("get", lambda: self._read(names))
+        return sorted({run.decode(errors="replace") for run in runs if run} - {self._run})
 
     def alive(self, key: str) -> bool:
         return True

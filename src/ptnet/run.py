@@ -68,14 +68,14 @@ def read(argv: Sequence[str]) -> Options:
             raise SystemExit(0)
         name, has_value, value = word.partition("=")
         if name not in OPTIONS:
-            raise UsageError(f"ptnet run: unknown option {word}; see ptnet run --help")
+            raise UsageError(f"unknown option {word}; see ptnet run --help")
         if not has_value:
             if not rest:
-                raise UsageError(f"ptnet run: {name} needs a value")
+                raise UsageError(f"{name} needs a value")
             value = rest.pop(0)
         setattr(options, OPTIONS[name], value)
     if not rest:
-        raise UsageError("ptnet run: no command to start; for example: ptnet run -- torchrun …")
+        raise UsageError("no command to start; for example: ptnet run -- torchrun …")
     options.command = rest
     return options
 
@@ -113,7 +113,7 @@ def _interpreter(script: str) -> str | None:
 
 def _same_python(command: str, interpreter: str | None) -> None:
     if interpreter is None:
-        raise UsageError(f"ptnet run: {command}: not found, or not a Python script")
+        raise UsageError(f"{command}: not found, or not a Python script")
     ours = Path(sys.executable)
     theirs = Path(interpreter)
     if (
@@ -121,7 +121,7 @@ def _same_python(command: str, interpreter: str | None) -> None:
         != ours.parent.resolve() / ours.resolve().name
     ):
         raise UsageError(
-            f"ptnet run: {command} belongs to {theirs}, but ptnet runs in {ours}; install ptnet "
+            f"{command} belongs to {theirs}, but ptnet runs in {ours}; install ptnet "
             f"there: {theirs} -m pip install ptnet"
         )
 
@@ -172,9 +172,7 @@ def main(argv: Sequence[str]) -> int:
 def _nodes(options: Options, arguments: list[str]) -> Report:
     """In front of torchrun: one participant a node."""
     if not dist.available():
-        raise UsageError(
-            f"ptnet run: {options.command[0]}: torch is not installed in {sys.executable}"
-        )
+        raise UsageError(f"{options.command[0]}: torch is not installed in {sys.executable}")
     plan = dist.read_torchrun(arguments)
     return Preflight(
         plan.launch,
@@ -189,7 +187,7 @@ def _nodes(options: Options, arguments: list[str]) -> Report:
 def _ranks(options: Options) -> Report:
     """In front of a script: one participant a rank, whose process becomes the script."""
     if shutil.which(options.command[0]) is None:
-        raise UsageError(f"ptnet run: {options.command[0]}: command not found")
+        raise UsageError(f"{options.command[0]}: command not found")
     launch = launcher.detect(os.environ)
     first = launch.node_rank if launch.unit == "node" else launch.rank
     return Preflight(
@@ -205,7 +203,7 @@ def _writable(path: str) -> None:
     """Said before the nodes meet: afterwards the others would start without this one."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path) or not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"ptnet run: --report {path}: cannot be written")
+        raise UsageError(f"--report {path}: cannot be written")
 
 
 def _write(path: str, report: Report) -> None:
@@ -215,7 +213,7 @@ def _write(path: str, report: Report) -> None:
             json.dump(codec.dump(report), file, indent=2)
         os.replace(beside, path)
     except OSError as error:
-        raise UsageError(f"ptnet run: --report {path}: {error.strerror}") from error
+        raise UsageError(f"--report {path}: {error.strerror}") from error
 
 
 def _execute(command: list[str]) -> int:

@@ -39,8 +39,8 @@ class Waiting:
             return
         self._last = line
         left_s = max(0.0, self._wait_s - waited_s)
-        text = printable(f"ptnet: {line} (waiting, {left_s:.0f} s left)")
-        print(text, file=sys.stderr, flush=True)
+        shown = printable(line)  # names of other hosts
+        print(f"ptnet: {shown} (waiting, {left_s:.0f} s left)", file=sys.stderr, flush=True)
 
     def reaching(self, reach: Reach) -> None:
         """On the way to the endpoint."""

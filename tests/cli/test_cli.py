@@ -305,3 +305,17 @@ def test_a_closed_pipe_is_no_error() -> None:
         env=environment(),
     )
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("given", "expected"), [("2", "below 2"), ("-1", "from 0 to")])
+def test_a_rank_beside_the_world_is_an_error(tmp_path: Path, given: str, expected: str) -> None:
+    words = ["preflight", "--rank", given, "--world-size", "2", "--wait", "0.5"]
+    done = ptnet(*words, MASTER_ADDR="127.0.0.1", MASTER_PORT="1")
+    assert done.returncode == 1
+    assert f"rank= is “{given}”; expected a number {expected}" in " ".join(done.stdout.split())
+
+
+def test_ranks_need_a_place_to_meet() -> None:
+    done = ptnet("preflight", "--rank", "0", "--world-size", "2")
+    assert done.returncode == 2
+    assert "MASTER_ADDR and MASTER_PORT, or board=" in done.stderr

@@ -256,7 +256,8 @@ def test_a_script_under_plain_variables_meets_and_is_executed(tmp_path: Path, po
     assert f"rank 1 pid {ranks[1].pid}" in outputs[1][0]
 
 
-def test_sigterm_while_waiting_tells_the_others(tmp_path: Path, port: int) -> None:
+@pytest.mark.parametrize("stopped", [0, 1])  # node 0 serves the store on which they meet
+def test_sigterm_while_waiting_tells_the_others(tmp_path: Path, port: int, stopped: int) -> None:
     words = ["torchrun", "--nnodes", "3", "--master-addr", "127.0.0.1", "--master-port", str(port)]
     nodes = [
         subprocess.Popen(
@@ -270,11 +271,11 @@ def test_sigterm_while_waiting_tells_the_others(tmp_path: Path, port: int) -> No
         for line in node.stderr:
             if "2 of 3 nodes are here" in line:
                 break
-    nodes[1].terminate()
+    nodes[stopped].terminate()
     errors = [node.communicate(timeout=30)[1] for node in nodes]
-    assert nodes[1].returncode == 128 + signal.SIGTERM
-    assert nodes[0].returncode == 1
-    assert "participant-left" in errors[0]
+    assert nodes[stopped].returncode == 128 + signal.SIGTERM
+    assert nodes[1 - stopped].returncode == 1
+    assert "participant-left" in errors[1 - stopped]
 
 
 ELASTIC = "import os; print('attempt', os.environ['TORCHELASTIC_RESTART_COUNT'])"
@@ -288,3 +289,28 @@ def test_an_elastic_job_starts_with_the_least_number_of_nodes(tmp_path: Path, po
     )
     assert done.returncode == 0, done.stderr
     assert "attempt 0" in done.stdout
+
+
+def test_ctrl_c_while_waiting_is_130_without_a_traceback(port: int) -> None:
+    words = ["torchrun", "--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", str(port)]
+    with subprocess.Popen(
+        [*RUN, "--wait", "60", "--", *words, "x.py"], env=env(), stderr=subprocess.PIPE, text=True
+    ) as node:
+        assert node.stderr
+        assert any("1 of 2 nodes are here" in line for line in node.stderr)
+        node.send_signal(signal.SIGINT)
+        rest = node.stderr.read()
+    assert (node.returncode, rest) == (130, "ptnet run: interrupted\n")
+
+
+@pytest.mark.parametrize("path", ["no/such/folder/report.json", "."])
+def test_a_report_that_cannot_be_written_is_said_before_the_nodes_meet(
+    tmp_path: Path, path: str
+) -> None:
+    done = run(
+        *("--report", f"{tmp_path}/{path}", "--board", str(tmp_path), "--", "true"),
+        RANK="0",
+        WORLD_SIZE="2",
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"ptnet run: --report {tmp_path}/{path}: cannot be written\n"

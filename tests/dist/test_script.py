@@ -106,3 +106,32 @@ else:
     assert "world-size-mismatch" in first
     node = os.uname().nodename
     assert f"2 on {node} but 3 on {node}" in " ".join(first.split())
+
+
+FIRST_ENDS = """
+import os, sys, ptnet
+report = ptnet.preflight(wait_s=40)
+print(report.verdict, flush=True)
+os._exit(0)
+"""
+
+
+def test_a_rank_that_ends_after_the_verdict_takes_it_from_nobody() -> None:
+    """Rank 0 serves the store; the others look for the verdict every 0.2 s."""
+    variables = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+
+    def start(rank: int) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", FIRST_ENDS],
+            env={**environment(), **variables, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    ranks = [start(0), start(1)]
+    for rank in ranks:
+        assert rank.stderr
+        assert any("2 of 3 ranks are here" in line for line in rank.stderr)
+    ranks.append(start(2))
+    assert [rank.communicate(timeout=60)[0] for rank in ranks] == ["pass\n"] * 3

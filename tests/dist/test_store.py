@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from netns import Netns, deaf_name_server, netns
 
-from ptnet import _core
+from ptnet import _core, dist
 from ptnet.board import VERDICT, StoreBoard
 from ptnet.dist import join_store
 
@@ -168,3 +168,13 @@ def test_a_store_board_keeps_to_its_prefix() -> None:
         assert one.get(["card/1", "card/2", VERDICT]) == [b"\x00\xff", None, b"x"]
         assert client.get("ptnet/job/0/ranks/verdict") == b"x"
         del client, one, two
+
+
+def test_a_store_that_lets_nobody_in_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch's own constructor waits for ever, deaf to Ctrl-C."""
+    monkeypatch.setattr(dist, "JOIN_S", 0.5)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(RuntimeError, match="lets no client in"),
+    ):
+        join_store("127.0.0.1", silent.getsockname()[1])

@@ -26,7 +26,7 @@ from unit.jobs import (
 from ptnet import checks, codec
 from ptnet.checks import registry
 from ptnet.errors import UsageError
-from ptnet.model import SEVERITIES, Finding, Gap, HostsEntry, Job, Resolution, Resolved
+from ptnet.model import SEVERITIES, Finding, Gap, HostsEntry, Job, Reach, Resolution, Resolved
 
 
 def test_every_check_has_its_fault() -> None:
@@ -322,3 +322,10 @@ def test_the_documented_pages_are_the_docstrings() -> None:
 
     folder = Path(__file__).resolve().parents[2] / "docs" / "checks"
     assert {p.name: p.read_text() for p in folder.iterdir()} == pages()
+
+
+def test_a_directory_that_fails_is_no_store() -> None:
+    made = ranks(reach_of_b=Reach("/shared", 0, "join", "failed", detail="Permission denied"))
+    (found,) = checks.judge(made).findings
+    assert found.message == "nodeb (rank 1) could not use the board in /shared: Permission denied."
+    assert found.fixes[0].command == ["ls", "-la", "/shared"]

@@ -272,3 +272,19 @@ def test_a_snapshot_keeps_every_variable_of_the_table() -> None:
     for kind in LAUNCHERS:
         for name in {*kind.markers, *(n for names in kind.variables.values() for n in names)}:
             assert redact.matters(name), name
+
+
+def test_a_slip_of_the_pen_is_no_world_size() -> None:
+    """Lists of ranks are as long as the world is large."""
+    found = launch.detect({**PLAIN, "WORLD_SIZE": "2000000000"})
+    assert found.world_size is None
+    assert [bad.variable for bad in found.invalid] == ["WORLD_SIZE"]
+
+
+def test_what_the_caller_gives_stands_above_the_variables() -> None:
+    found = launch.detect({**PLAIN, "RANK": "8"})
+    assert [bad.variable for bad in found.invalid] == ["RANK"]
+    launch.override(found, rank=1, world_size=None)
+    assert (found.rank, found.world_size, found.invalid) == (1, 8, [])
+    launch.override(found, rank=None, world_size=0)
+    assert [bad.variable for bad in found.invalid] == ["world_size="]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from unit.jobs import agent, rank, resolution
 
 from ptnet import _core, reach
-from ptnet.model import Launch, Reach
+from ptnet.model import Job, Launch, RankCard, Reach
+from ptnet.waiting import Waiting
 
 
 class Clock:
@@ -30,8 +32,14 @@ class Kernel:
     """Greetings end with the verdicts in turn, the last one for ever, and take their time."""
 
     def __init__(
-        self, clock: Clock, *verdicts: str, address: str = "10.77.0.1", slow_names: bool = False
+        self,
+        clock: Clock,
+        *verdicts: str,
+        address: str = "10.77.0.1",
+        slow_names: bool = False,
+        errno: int | None = None,
     ) -> None:
+        self._errno = errno
         self._clock = clock
         self._verdicts: Iterator[str] = iter(verdicts)
         self._last = ""
@@ -60,7 +68,7 @@ class Kernel:
         self.answers_s.append(answer_s)
         self._clock.sleep({"silent": answer_s, "timeout": connect_s}.get(self._last, 0.001))
         row = {"address": address, "port": port, "family": "inet", "verdict": self._last}
-        return row | {"errno": None, "connect_ms": 1.0, "source": None, "said": None}
+        return row | {"errno": self._errno, "connect_ms": 1.0, "source": None, "said": None}
 
 
 def join(
@@ -140,3 +148,21 @@ def test_a_rank_beside_the_master_waits_for_it(monkeypatch: pytest.MonkeyPatch) 
     seen = Reach("nodea", 29500, "join", "refused")
     seen.resolution = resolution("127.0.1.1")
     assert reach.points_at_itself(clock_end, seen) is False
+
+
+def test_an_address_that_this_host_cannot_use_is_explained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, _, _ = join(monkeypatch, "local-error", launch=agent(1), errno=errno.EAFNOSUPPORT)
+    assert found.outcome == "failed"
+    assert found.detail == "Address family not supported by protocol"
+
+
+def test_what_is_said_while_waiting_steers_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiting = Waiting(agent(0), 2, 300.0)
+    monkeypatch.setattr("ptnet.waiting.QUIET_S", -1.0)
+    evil = RankCard("node\x1b]0;b\r", 1, agent(1))
+    waiting.gathering(Job(cards=[evil]), 1, 9.0)
+    assert "1 of 2 nodes are here: node?]0;b? (node rank 1)" in capsys.readouterr().err
