@@ -439,3 +439,26 @@ def test_other_participants_are_asked_nothing(tmp_path: Path) -> None:
     reports = meet(tmp_path, meeting, between=lambda: asked.extend(board.get(["ask"])))
     assert [r and r.verdict for r in reports] == ["pass", "pass"]
     assert set(asked) == {None}
+
+
+def test_who_serves_the_board_is_stopped_after_the_others_have_read_why(tmp_path: Path) -> None:
+    class Served(DirectoryBoard):
+        read = False
+
+        def close(self, last: bool) -> None:
+            self.read = last
+            super().close(last)
+
+    def stop(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    other, board = DirectoryBoard(tmp_path, PREFIX), Served(tmp_path, PREFIX)
+    other.add(SLOTS)
+    own = card(TWO[0][1], "nodea", pid=os.getpid(), boot_id="nodea", reach=reach("ok", "serve"))
+    meeting = Meeting(board, own, None, 2, time.monotonic() + 5, stop)
+    reading = threading.Timer(1.3, other.add, (ACKS,))  # the other's card is awaited for 1 s
+    reading.start()
+    with pytest.raises(KeyboardInterrupt):
+        meeting.hold()
+    reading.join()
+    assert board.read
