@@ -60,7 +60,7 @@ def main() -> None:
         print(f"| {name} | {show(added[name])} | {look(code)} |")
     head("ours", "theirs", "ptnet is", "target", "")
     for ours, theirs, target in LINES:
-        cells = ratio(median(added[ours]), median(added[theirs]), target)
+        cells = ratio([median(added[ours])], [median(added[theirs])], target)
         print(f"| {ours} | {theirs} | {cells} |")
 
 

@@ -9,7 +9,6 @@ import argparse
 import json
 import subprocess
 import sys
-from statistics import median
 
 from rivals import ENV, head, ratio, show
 
@@ -41,9 +40,9 @@ def main() -> None:
     print("## The stage `look`")
     head("step", "time", "of `import torch`", "target", "")
     print(f"| `import torch` | {show(torch)} | 1 | | |")
-    print(f"| ptnet's own modules | {show(load)} | {ratio(median(load), median(torch))} |")
+    print(f"| ptnet's own modules | {show(load)} | {ratio(load, torch)} |")
     for name, times in (("first `snapshot()`", first), ("the next", second)):
-        print(f"| {name} | {show(times)} | {ratio(median(times), median(torch), TARGET)} |")
+        print(f"| {name} | {show(times)} | {ratio(times, torch, TARGET)} |")
 
 
 def child() -> list[float]:

@@ -81,9 +81,10 @@ def span(times: list[float]) -> tuple[float, float]:
     return ordered[cut], ordered[-1 - cut]
 
 
-def ratio(ours: float, theirs: float, target: float | None = None) -> str:
-    """Cells `ratio | target | met`."""
-    value = ours / theirs
+def ratio(ours: list[float], theirs: list[float], target: float | None = None) -> str:
+    """Cells `ratio | target | met`: the median of the ratios in each round, for a machine that
+    others use too changes its speed between rounds."""
+    value = median(a / b for a, b in zip(ours, theirs, strict=True))
     if target is None:
         return f"{value:.3f} | | "
     return f"{value:.3f} | ≤ {target} | {'met' if value <= target else '**missed**'}"
