@@ -21,6 +21,7 @@ from ptnet import codec, dist, redact
 from ptnet import launch as launcher
 from ptnet.errors import UsageError
 from ptnet.model import Report
+from ptnet.progress import doing
 from ptnet.stages import Preflight, wait_seconds
 
 USAGE = """\
@@ -173,7 +174,8 @@ def _nodes(options: Options, arguments: list[str]) -> Report:
     """In front of torchrun: one participant a node."""
     if not dist.available():
         raise UsageError(f"{options.command[0]}: torch is not installed in {sys.executable}")
-    plan = dist.read_torchrun(arguments)
+    with doing("loading torch to read its launcher's arguments"):
+        plan = dist.read_torchrun(arguments)
     return Preflight(
         plan.launch,
         door="nodes",
