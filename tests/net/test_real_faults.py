@@ -18,6 +18,7 @@ PTNET = (sys.executable, "-m", "ptnet")
 STRANGER = str(Path(__file__).with_name("stranger.py"))
 ONE = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500"}
 JOB = {**ONE, "WORLD_SIZE": "2"}
+TWO_NODES = {**JOB, "LOCAL_WORLD_SIZE": "1"}
 
 Change = Callable[[Host], AbstractContextManager[None]]
 
@@ -205,6 +206,7 @@ def test_strict_tracking_is_noted_in_a_container(host: Host) -> None:
     fault = Fault("conntrack-strict", "note", shell=shell)
     with tracked(host):
         host.sysctl("net.netfilter.nf_conntrack_tcp_be_liberal", 1)
-        assert "conntrack-strict" not in judged(host, ONE, fault)
+        assert "conntrack-strict" not in judged(host, TWO_NODES, fault)
         host.sysctl("net.netfilter.nf_conntrack_tcp_be_liberal", 0)
-        assert judged(host, ONE, fault)["conntrack-strict"] == "note"
+        assert judged(host, TWO_NODES, fault)["conntrack-strict"] == "note"
+        assert "conntrack-strict" not in judged(host, ONE, fault)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptnet.checks._facts import placed, serves, sysctl
+from ptnet.checks._facts import placed, serves, several_nodes, sysctl
 from ptnet.checks._words import nodes, ranks, who
 from ptnet.checks.registry import check
 from ptnet.model import Evidence, Finding, Fix, Job
@@ -166,11 +166,13 @@ def conntrack_strict(job: Job) -> Iterator[Finding]:
         net.netfilter.nf_conntrack_tcp_be_liberal=1 on the host, or the host's network for the pod.
 
     False alarms
-        Most pods never meet it.
+        Most pods never meet it. Silent on one node.
 
     Source
         Documentation/networking/nf_conntrack-sysctl.rst; kubernetes/kubernetes issue 74839.
     """
+    if not several_nodes(job):
+        return
     for snapshot in job.snapshots:
         liberal = sysctl(snapshot, "net.netfilter.nf_conntrack_tcp_be_liberal")
         contained = snapshot.place is not None and snapshot.place.container is not None
