@@ -210,19 +210,11 @@ print("loaded")
 def test_gloo_ends_where_files_are_too_few() -> None:
     """The first group of two ranks needs ten; what torch needs before it is not limited."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {0}))\n"
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    torchrun += ["--nproc-per-node", "2", "--no-python", sys.executable, "-c"]
     for files, works in ((9, False), (64, True)):
         code = GLOO.replace("dist.init", limit.format(files) + "dist.init")
-        done = subprocess.run(
-            [
-                *("torchrun", "--standalone", "--nproc-per-node", "2", "--no-python"),
-                sys.executable,
-                "-c",
-                code,
-            ],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = subprocess.run([*torchrun, code], capture_output=True, text=True, timeout=120)
         assert (done.returncode == 0) is works, done.stderr[-2000:]
 
 
