@@ -282,8 +282,3 @@ def load(path: str) -> Snapshot | Job:
         f"{path}: neither a snapshot nor a job: its schema is “{kind}”; "
         "expected ptnet/snapshot/1 or ptnet/job/1"
     )
-
-
-def save(snapshot: Snapshot, path: str) -> None:
-    """Write a snapshot as JSON, readable by its owner alone."""
-    codec.write(snapshot, path)

@@ -142,7 +142,7 @@ def read_torchrun(argv: list[str]) -> Torchrun:
         nnodes_max=most if most != least else None,
         backend=args.rdzv_backend,
         run_id=redact.text(args.rdzv_id),
-        local_addr=args.local_addr,
+        local_addr=redact.text(args.local_addr) if args.local_addr else None,
     )
     if args.nproc_per_node.isdigit():
         launch.local_world_size = int(args.nproc_per_node)

@@ -187,7 +187,8 @@ class Meeting:
         text = name.decode(errors="replace")
         names = self.snapshot.names if self.snapshot else None
         own = self.card.launch.local_addr or (names.fqdn if names else None)
-        self.card.asked = [Resolution(text) if text == own else resolve(text, ASK_S)]
+        left_s = max(0.1, min(ASK_S, self.deadline_s - time.monotonic()))
+        self.card.asked = [Resolution(text) if text == own else resolve(text, left_s)]
         self._put()
         if self.slot in self.cards:
             self.cards[self.slot] = self.card

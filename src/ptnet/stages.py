@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ptnet import checks, collect, dist, reach
+from ptnet import checks, collect, dist, reach, redact
 from ptnet import launch as launcher
 from ptnet.board import SLOTS, Board, BoardLost, DirectoryBoard, StoreBoard
 from ptnet.errors import PreflightError, UsageError
@@ -101,7 +101,9 @@ class Preflight:
             boot_id=place.boot_id if place else None,
             netns=place.namespaces.get("net") if place else None,
             pidns=place.namespaces.get("pid") if place else None,
-            devices=next((self.environ[n] for n in DEVICES if n in self.environ), None),
+            devices=next(
+                (redact.text(self.environ[n]) for n in DEVICES if n in self.environ), None
+            ),
         )
 
     def _job(self, complete: bool) -> Job:
@@ -157,7 +159,8 @@ class Preflight:
                 return None
             return StoreBoard(dist.join_store(store.address, store.port), self.prefix)
         except (RuntimeError, ValueError) as error:
-            found.outcome, found.detail = "failed", str(error).splitlines()[0]
+            found.outcome = "failed"
+            found.detail = redact.text(str(error).splitlines()[0])
             return None
 
     def _in_kubernetes(self) -> bool:

@@ -319,3 +319,22 @@ def test_ranks_need_a_place_to_meet() -> None:
     done = ptnet("preflight", "--rank", "0", "--world-size", "2")
     assert done.returncode == 2
     assert "MASTER_ADDR and MASTER_PORT, or board=" in done.stderr
+
+
+def test_snapshots_are_masked_together(tmp_path: Path) -> None:
+    """What two nodes have in common, and what they do not, is the same afterwards."""
+    files = []
+    for n, snapshot in enumerate(ranks().snapshots):
+        files.append(tmp_path / f"{n}.json")
+        files[-1].write_text(json.dumps(codec.dump(snapshot)))
+    case = tmp_path / "case.json"
+    words = ("snapshot", "--redact", "--from", *map(str, files), "-o", str(case))
+    assert ptnet(*words).returncode == 0
+    text = case.read_text()
+    assert not any(word in text for word in ("nodea", "nodeb", "10.77.0.1", "10.77.0.2"))
+    said = as_json("check", "--from", str(case))
+    before = as_json("check", "--from", *map(str, files))
+    assert said["passed"] == before["passed"]
+    assert [f["id"] for f in said["findings"]] == [f["id"] for f in before["findings"]]
+    assert len(said["nodes"]) == 2
+    assert ptnet("snapshot", "--detail", "--from", str(case)).returncode == 2

@@ -79,3 +79,8 @@ def test_what_torch_refuses_is_said(words: list[str]) -> None:
 )
 def test_an_endpoint_that_torch_refuses_is_a_fact(words: list[str]) -> None:
     assert len(dist.read_torchrun([*words, "train.py"]).launch.invalid) == 1
+
+
+def test_what_a_node_tells_of_itself_has_no_secret() -> None:
+    words = ["--nnodes", "2", "--local-addr", "u:s3cret@node0", "train.py"]
+    assert dist.read_torchrun(words).launch.local_addr == "***@node0"

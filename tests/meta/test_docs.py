@@ -39,7 +39,8 @@ def test_every_path_that_is_read_stands_on_the_page() -> None:
 
 def test_every_verb_has_its_door() -> None:
     page = (DOCS / "doors" / "command-line.md").read_text()
-    assert [verb for verb in VERBS if f"{verb}" not in page] == []
+    named = {verb for verb in VERBS if re.search(rf"`(?:ptnet )?{verb}[ `]", page)}
+    assert named == set(VERBS)
 
 
 @pytest.mark.parametrize("page", [*DOCS.rglob("*.md"), ROOT / "README.md"], ids=lambda p: p.name)

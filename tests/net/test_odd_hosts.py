@@ -12,7 +12,7 @@ import pytest
 from netns import environment
 
 from ptnet import checks, codec, json_schema
-from ptnet.commands.check import job
+from ptnet.commands.join import join
 from ptnet.model import Snapshot
 
 SNAPSHOT = (sys.executable, "-m", "ptnet", "snapshot")
@@ -67,4 +67,4 @@ def test_a_snapshot_is_complete_or_says_why(name: str) -> None:
         assert data[part][fact] == value
     if name == "fresh network namespace":
         assert [link["name"] for link in data["links"]] == ["lo"]
-    assert not checks.judge(job([codec.load(Snapshot, data)])).crashed
+    assert not checks.judge(join([codec.load(Snapshot, data)])).crashed

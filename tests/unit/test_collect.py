@@ -98,7 +98,7 @@ def test_route_to_resolves_a_name_first() -> None:
 def test_a_saved_snapshot_is_private_and_loads(tmp_path: Path) -> None:
     snapshot = collect.collect(environ={})
     path = tmp_path / "a.json"
-    collect.save(snapshot, str(path))
+    codec.write(snapshot, str(path))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
     assert collect.load(str(path)) == snapshot

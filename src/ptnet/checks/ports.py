@@ -175,15 +175,15 @@ def default_port_busy(job: Job) -> Iterator[Finding]:
         Give each job of a host its own port.
 
     False alarms
-        The other job is meant to run there.
+        The other job is meant to run there. Silent in the ranks of torchrun, whose agent it is.
 
     Source
         torch/distributed/run.py; torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py.
     """
     for snapshot in job.snapshots:
         launch = snapshot.launch
-        if launch and launch.master_port in DEFAULTS:
-            continue
+        if launch and (launch.agent_store or launch.master_port in DEFAULTS):
+            continue  # it is this very job's
         for held in snapshot.listeners:
             if held.port not in DEFAULTS:
                 continue
