@@ -120,7 +120,8 @@ class Meeting:
             if decided is not None:
                 return decided
             left_s = self.deadline_s - time.monotonic()
-            self._answer()
+            if self._answer():
+                pause = PAUSE_S[0]  # the verdict is near
             if self._leads() or left_s <= 0:
                 report = self._decide(left_s <= 0)
                 if report is not None:
@@ -176,14 +177,14 @@ class Meeting:
                 if packed is not None:
                     self.cards[n], _ = wire.read_card(n, packed, None)
 
-    def _answer(self) -> None:
+    def _answer(self) -> bool:
         """Look up the name that was asked for; the own name is left alone, which may be loopback
-        here without harm."""
+        here without harm. True when it has just been done."""
         if self.card.launch.backend != "c10d" or self.card.asked:
-            return
+            return False
         name = self.board.get([ASK])[0]
         if name is None:
-            return
+            return False
         text = name.decode(errors="replace")
         names = self.snapshot.names if self.snapshot else None
         own = self.card.launch.local_addr or (names.fqdn if names else None)
@@ -192,6 +193,7 @@ class Meeting:
         self._put()
         if self.slot in self.cards:
             self.cards[self.slot] = self.card
+        return True
 
     def _read(self) -> bool:
         """Read the cards that came since; True if there were any."""
